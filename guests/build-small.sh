@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Rebuilds the small checked-in guests: planted faults, demos and bench programs.
+#
+#   guests/build-small.sh [planted|demo|bench|all]     writes the .wasm files beside the sources
+#   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
+#
+# Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
+# Source paths are mapped, so that the modules do not depend on where this repository lies.
+set -euo pipefail
+cd "$(dirname "$0")"
+root=$(pwd)
+what=${1:-all}
+
+zig=()
+find_zig() {
+  local venv=$root/../target/guest-tools/venv/bin/python
+  if [ -x "$venv" ]; then zig=("$venv" -m ziglang)
+  elif python3 -c 'import ziglang' 2>/dev/null; then zig=(python3 -m ziglang)
+  elif command -v zig >/dev/null; then zig=(zig)
+  else
+    echo "guests/build-small.sh: no Zig found: pip install ziglang==0.17.0" >&2
+    exit 2
+  fi
+}
+
+# c OUT SOURCE [FLAG…]: one freestanding C file.
+c() {
+  local out=$1 source=$2; shift 2
+  mkdir -p "$(dirname "$out")"
+  "${zig[@]}" cc -target wasm32-freestanding -nostdlib -O2 -fno-builtin -fno-sanitize=all \
+    -ffile-prefix-map="$root"=guests -fdebug-compilation-dir=. \
+    -Wl,--no-entry -Wl,-z,stack-size=16384 -Wl,--export-memory "$@" "$source" -o "$out"
+}
+
+# rust OUT SOURCE [FLAG…]: one no_std Rust file.
+rust() {
+  local out=$1 source=$2; shift 2
+  mkdir -p "$(dirname "$out")"
+  rustc --edition 2024 --crate-type cdylib --target wasm32-unknown-unknown -C opt-level=2 -C panic=abort \
+    -C link-arg=-zstack-size=16384 -C link-arg=--no-entry --remap-path-prefix "$root"=guests \
+    --remap-path-prefix "$(rustc --print sysroot)"=rust --crate-name "$(basename "$source" .rs | tr - _)" \
+    "$@" "$source" -o "$out"
+}
+
+planted() {
+  local to=${OUT:-$root}/planted/wasm source name
+  for source in planted/src/*-*.c planted/src/keywords.c; do
+    name=$(basename "$source" .c)
+    c "$to/$name.wasm" "$root/$source" -gline-tables-only
+  done
+  for source in planted/src/*.rs; do
+    name=$(basename "$source" .rs)
+    [ "$name" = planted ] || rust "$to/$name.wasm" "$root/$source" -C debuginfo=line-tables-only
+  done
+}
+
+find_zig
+case $what in
+planted | demo | bench) "$what" ;;
+all) planted; demo; bench ;;
+*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench or all" >&2; exit 2 ;;
+esac
