@@ -1,0 +1,423 @@
+//! Several sandboxes working on one batch.
+//!
+//! In: a planned batch. Out: its outcomes by trial, the same for any number of
+//! workers, because a trial is built and run without regard to the others. The
+//! coordinator (the thread that owns the engine) is the first worker; the
+//! others are threads that wait for a batch, first spinning, then parked, so
+//! that batches of a thousand trials of 300 ns are worth sharing. A worker
+//! takes a run of *slots* of eight trials at a time, fewer towards the end, and
+//! puts their outcomes where the coordinator collects them in order. Nothing is
+//! allocated for a boring trial.
+//!
+//! This module knows neither wasm nor the store. It reads the clock for one
+//! purpose: to give up a batch that cannot be finished in time. A batch given
+//! up leaves no trace.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use sandglass_engine::{Batch, Interest, Outcome, Scratch, Variant};
+
+/// Who executes inputs: sandboxes in a campaign, scripts in tests.
+pub trait Runner: Send {
+    /// Runs one input. `trial` is the execution's index in the campaign.
+    ///
+    /// Whatever the guest does is in the outcome; errs only when the world or
+    /// we ourselves failed.
+    fn run(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        input: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome>;
+}
+
+/// Trials in one slot. Small enough that slow trials spread evenly, large
+/// enough that taking a slot (30 ns) is nothing beside eight trials of 200 ns.
+const SLOT: usize = 8;
+
+/// Slots that a worker takes at once at most: 32 trials.
+const SLOTS_AT_ONCE: usize = 4;
+
+/// How long a worker spins for the next batch before it parks. Judging and
+/// planning takes some 20 µs; waking a parked thread takes 50.
+const SPIN: Duration = Duration::from_micros(100);
+
+/// How long a batch may go on after the session should have ended.
+const GRACE: Duration = Duration::from_millis(1_000);
+
+/// Fuel between two looks at the clock: about a millisecond of work.
+const FUEL_PER_LOOK: u64 = 1_000_000;
+
+/// What ends a session early. Shared with signal handlers.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Set by Ctrl-C.
+    pub interrupted: Arc<AtomicBool>,
+    /// When the session's time is over.
+    pub deadline: Option<Instant>,
+}
+
+impl Stop {
+    /// Whether the user or the system wants us to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Whether the time is over.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// The workers of a session.
+pub struct Pool {
+    own: Worker,
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+    slots: Arc<Slots>,
+    stop: Stop,
+    late_since: Option<Instant>,
+}
+
+/// One thread's tools.
+struct Worker {
+    runner: Box<dyn Runner>,
+    scratch: Scratch,
+    input: Vec<u8>,
+}
+
+/// What coordinator and helpers share for the whole session.
+struct Shared {
+    /// Grows by one with every batch, and once more to end.
+    epoch: AtomicU64,
+    job: Mutex<Option<Arc<Job>>>,
+    /// Which helpers are parked.
+    parked: Vec<AtomicBool>,
+    coordinator: Thread,
+    coordinator_parked: AtomicBool,
+    panicked: AtomicBool,
+    may_spin: bool,
+}
+
+/// Outcomes on their way to the coordinator; emptied, never shrunk.
+type Slots = Vec<Mutex<Vec<Outcome>>>;
+
+/// One batch being run.
+struct Job {
+    batch: Arc<Batch>,
+    slots: Arc<Slots>,
+    slot_count: usize,
+    workers: usize,
+    next: AtomicUsize,
+    done: AtomicUsize,
+    given_up: AtomicBool,
+    /// The error of the earliest trial that had one.
+    error: Mutex<Option<(usize, anyhow::Error)>>,
+}
+
+impl Pool {
+    /// Starts a worker for each runner; the first one stays on this thread.
+    /// Panics without any runner.
+    pub fn new(runners: Vec<Box<dyn Runner>>, stop: Stop) -> Pool {
+        let mut workers = runners.into_iter().map(|runner| Worker {
+            runner,
+            scratch: Scratch::default(),
+            input: Vec::new(),
+        });
+        let own = workers.next().expect("a campaign has at least one worker");
+        let helpers: Vec<Worker> = workers.collect();
+        let cores = thread::available_parallelism().map_or(1, |n| n.get());
+        let shared = Arc::new(Shared {
+            epoch: AtomicU64::new(0),
+            job: Mutex::new(None),
+            parked: helpers.iter().map(|_| AtomicBool::new(false)).collect(),
+            coordinator: thread::current(),
+            coordinator_parked: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
+            may_spin: helpers.len() < cores,
+        });
+        let helpers = helpers
+            .into_iter()
+            .enumerate()
+            .map(|(index, worker)| {
+                let shared = Arc::clone(&shared);
+                thread::Builder::new()
+                    .name(format!("worker-{}", index + 1))
+                    .spawn(move || help(index, worker, &shared))
+                    .expect("the system can start a thread")
+            })
+            .collect();
+        Pool {
+            own,
+            shared,
+            helpers,
+            slots: Arc::new(Vec::new()),
+            stop,
+            late_since: None,
+        }
+    }
+
+    /// Runs a batch: outcomes in order, or `None` if it was given up because
+    /// the session has to end. Errs with the error of the earliest trial.
+    pub fn run(&mut self, batch: &Arc<Batch>) -> Result<Option<Vec<Outcome>>> {
+        if self.helpers.is_empty() {
+            self.run_alone(batch)
+        } else {
+            self.run_shared(batch)
+        }
+    }
+
+    fn run_alone(&mut self, batch: &Batch) -> Result<Option<Vec<Outcome>>> {
+        let mut outcomes = Vec::with_capacity(batch.len());
+        let mut fuel = 0;
+        for index in 0..batch.len() {
+            let outcome = self.own.run(batch, index)?;
+            fuel += outcome.fuel + 1_000;
+            outcomes.push(outcome);
+            if fuel >= FUEL_PER_LOOK {
+                fuel = 0;
+                if self.is_overdue() && index + 1 < batch.len() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(outcomes))
+    }
+
+    fn run_shared(&mut self, batch: &Arc<Batch>) -> Result<Option<Vec<Outcome>>> {
+        let job = self.publish(batch);
+        let mut fuel = 0;
+        while let Some(slots) = job.take() {
+            for slot in slots {
+                fuel += job.run_slot(&mut self.own, slot);
+                if fuel >= FUEL_PER_LOOK {
+                    fuel = 0;
+                    if self.is_overdue() {
+                        job.give_up();
+                    }
+                }
+            }
+        }
+        self.wait(&job);
+        let error = job.error.lock().expect("no worker panicked").take();
+        if let Some((_, error)) = error {
+            return Err(error);
+        }
+        if job.given_up.load(Ordering::Acquire) {
+            for slot in job.slots.iter() {
+                slot.lock().expect("no worker panicked").clear();
+            }
+            return Ok(None);
+        }
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for slot in &job.slots[..job.slot_count] {
+            outcomes.append(&mut slot.lock().expect("no worker panicked"));
+        }
+        assert_eq!(outcomes.len(), batch.len(), "every trial has one outcome");
+        Ok(Some(outcomes))
+    }
+
+    /// Hands a batch to the helpers.
+    fn publish(&mut self, batch: &Arc<Batch>) -> Arc<Job> {
+        let slot_count = batch.len().div_ceil(SLOT);
+        if self.slots.len() < slot_count {
+            self.slots = Arc::new((0..slot_count).map(|_| Mutex::new(Vec::with_capacity(SLOT))).collect());
+        }
+        let job = Arc::new(Job {
+            batch: Arc::clone(batch),
+            slots: Arc::clone(&self.slots),
+            slot_count,
+            workers: self.helpers.len() + 1,
+            next: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            given_up: AtomicBool::new(false),
+            error: Mutex::new(None),
+        });
+        *self.shared.job.lock().expect("no worker panicked") = Some(Arc::clone(&job));
+        self.wake_helpers();
+        job
+    }
+
+    /// Announces a new epoch. Sequentially consistent together with the
+    /// `parked` flags: either the helper sees the epoch or we see it parked.
+    fn wake_helpers(&self) {
+        self.shared.epoch.fetch_add(1, Ordering::SeqCst);
+        for (parked, helper) in self.shared.parked.iter().zip(&self.helpers) {
+            if parked.load(Ordering::SeqCst) {
+                helper.thread().unpark();
+            }
+        }
+    }
+
+    /// Waits until every slot is done or given up.
+    fn wait(&mut self, job: &Job) {
+        let began = Instant::now();
+        while job.done.load(Ordering::Acquire) < job.slot_count {
+            assert!(!self.shared.panicked.load(Ordering::Acquire), "a worker panicked");
+            if self.shared.may_spin && began.elapsed() < SPIN {
+                std::hint::spin_loop();
+                continue;
+            }
+            self.shared.coordinator_parked.store(true, Ordering::SeqCst);
+            if job.done.load(Ordering::SeqCst) < job.slot_count {
+                // The time-out is for the clock below, not against a lost wake-up.
+                thread::park_timeout(Duration::from_millis(20));
+            }
+            self.shared.coordinator_parked.store(false, Ordering::SeqCst);
+            if self.is_overdue() {
+                job.give_up();
+            }
+        }
+    }
+
+    /// Whether the session should have ended so long ago that the batch is
+    /// better given up.
+    fn is_overdue(&mut self) -> bool {
+        if !self.stop.is_interrupted() && !self.stop.is_late() {
+            return false;
+        }
+        self.late_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if let Ok(mut job) = self.shared.job.lock() {
+            *job = None;
+        }
+        self.wake_helpers();
+        for helper in self.helpers.drain(..) {
+            helper.thread().unpark();
+            // A helper that panicked has already been reported by `wait`.
+            let _ = helper.join();
+        }
+    }
+}
+
+impl Worker {
+    fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+        batch.build(index, &mut self.scratch, &mut self.input);
+        self.runner.run(
+            batch.first_trial() + index as u64,
+            batch.variant(index),
+            &self.input,
+            batch.interest(),
+            batch.wants_detail(index),
+        )
+    }
+}
+
+impl Job {
+    /// The next slots to run: a share of what is left, so that all workers end
+    /// at about the same time.
+    fn take(&self) -> Option<std::ops::Range<usize>> {
+        let mut at = self.next.load(Ordering::Relaxed);
+        loop {
+            let left = self.slot_count.checked_sub(at).filter(|&left| left > 0)?;
+            let count = (left / (2 * self.workers)).clamp(1, SLOTS_AT_ONCE);
+            match self
+                .next
+                .compare_exchange_weak(at, at + count, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(at..at + count),
+                Err(now) => at = now,
+            }
+        }
+    }
+
+    /// Runs the trials of one slot; returns a measure of the time it took.
+    fn run_slot(&self, worker: &mut Worker, slot: usize) -> u64 {
+        let mut fuel = 0;
+        let mut outcomes = self.slots[slot].lock().expect("no worker panicked");
+        for index in slot * SLOT..((slot + 1) * SLOT).min(self.batch.len()) {
+            if self.given_up.load(Ordering::Relaxed) {
+                break;
+            }
+            match worker.run(&self.batch, index) {
+                Ok(outcome) => {
+                    fuel += outcome.fuel + 1_000;
+                    outcomes.push(outcome);
+                }
+                Err(error) => {
+                    self.fail(index, error);
+                    break;
+                }
+            }
+        }
+        drop(outcomes);
+        self.done.fetch_add(1, Ordering::SeqCst);
+        fuel
+    }
+
+    /// Gives up the rest; slots still count as done when somebody took them.
+    fn give_up(&self) {
+        self.given_up.store(true, Ordering::Release);
+    }
+
+    fn fail(&self, index: usize, error: anyhow::Error) {
+        let mut first = self.error.lock().expect("no worker panicked");
+        if first.as_ref().is_none_or(|(at, _)| index < *at) {
+            *first = Some((index, error));
+        }
+    }
+}
+
+/// The life of a helper thread.
+fn help(index: usize, mut worker: Worker, shared: &Shared) {
+    let alarm = Alarm(shared);
+    let mut epoch = 0;
+    loop {
+        epoch = await_epoch(index, epoch, shared);
+        let job = shared.job.lock().expect("no worker panicked").clone();
+        let Some(job) = job else { break };
+        while let Some(slots) = job.take() {
+            for slot in slots {
+                job.run_slot(&mut worker, slot);
+            }
+        }
+        drop(job);
+        if shared.coordinator_parked.load(Ordering::SeqCst) {
+            shared.coordinator.unpark();
+        }
+    }
+    std::mem::forget(alarm);
+}
+
+/// Waits for another epoch than `old`: spins a while, then parks.
+fn await_epoch(index: usize, old: u64, shared: &Shared) -> u64 {
+    let began = Instant::now();
+    loop {
+        // The clock costs as much as twenty looks at the epoch.
+        for _ in 0..20 {
+            let now = shared.epoch.load(Ordering::SeqCst);
+            if now != old {
+                return now;
+            }
+            std::hint::spin_loop();
+        }
+        if shared.may_spin && began.elapsed() < SPIN {
+            continue;
+        }
+        shared.parked[index].store(true, Ordering::SeqCst);
+        if shared.epoch.load(Ordering::SeqCst) == old {
+            thread::park();
+        }
+        shared.parked[index].store(false, Ordering::SeqCst);
+    }
+}
+
+/// Tells the coordinator that a helper died, so that it does not wait for ever.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.panicked.store(true, Ordering::Release);
+        self.0.coordinator.unpark();
+    }
+}

@@ -1,0 +1,259 @@
+//! Events: all that reporters and the event log ever learn of a campaign.
+//!
+//! One event is one JSON object on one line, its name in the field `event`.
+//! The log in the campaign folder holds what a campaign *is* (start, kept,
+//! findings, summary) and comes out the same however often it was interrupted,
+//! times aside; what a *session* is (resumed, pulse, checkpoint, warning) is
+//! only shown.
+
+use serde::{Deserialize, Serialize};
+
+/// Something happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A campaign begins; always the first event of the log.
+    Start(Start),
+    /// A session goes on from a checkpoint.
+    Resumed(Resumed),
+    /// An input joined the corpus.
+    Kept(Kept),
+    /// A bug that was not known before.
+    Finding(Finding),
+    /// An input that costs far more than its size explains.
+    Slow(Slow),
+    /// How it stands; at most a few times a second.
+    Pulse(Pulse),
+    /// Everything so far is safe.
+    Checkpoint(Checkpoint),
+    /// Something a user should know, that is no error.
+    Warning(Warning),
+    /// The end of a session; always the last line.
+    Summary(Summary),
+}
+
+/// See [`Event::Start`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The module as given.
+    pub target: String,
+    /// blake3 of its bytes.
+    pub target_hash: String,
+    /// What its entry point is: `reactor`, `command` or `property`.
+    pub entry: String,
+    /// Name of the guidance.
+    pub guidance: String,
+    /// Seed of the campaign.
+    pub seed: u64,
+    /// Inputs read from corpus folders.
+    pub inputs: u64,
+    /// Tokens read from a dictionary or found in the module.
+    pub tokens: u64,
+    /// Fuel limit of each execution.
+    pub fuel_limit: u64,
+    /// Number of edges that are counted.
+    pub edges_total: u64,
+}
+
+/// See [`Event::Resumed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// Executions so far.
+    pub execs: u64,
+    /// Time of all sessions so far.
+    pub elapsed_ms: u64,
+}
+
+/// See [`Event::Kept`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Number of the testcase, from 0.
+    pub id: u32,
+    /// The execution that made it, from 1.
+    pub trial: u64,
+    /// Its file in `corpus/`.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Why it was kept.
+    pub reason: String,
+    /// Edges that it was first to reach.
+    pub new_edges: u64,
+}
+
+/// See [`Event::Finding`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its kind: `trap`, `hang`, `stack-overflow`, `oom` or `harness-error`.
+    pub kind: String,
+    /// What tells it from others, 16 hexadecimal digits.
+    pub key: String,
+    /// The execution that found it, from 1.
+    pub trial: u64,
+    /// One line: what and where.
+    pub title: String,
+    /// Its folder, relative to the campaign's.
+    pub folder: String,
+    /// Size of the input.
+    pub bytes: u64,
+    /// The top of the symbolised stack, a frame each.
+    pub stack: Vec<String>,
+}
+
+/// See [`Event::Slow`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slow {
+    /// The execution that found it, from 1.
+    pub trial: u64,
+    /// What tells it from others, 16 hexadecimal digits.
+    pub key: String,
+    /// Its fuel.
+    pub fuel: u64,
+    /// What the corpus leads one to expect for its size.
+    pub expected: u64,
+    /// Its folder, relative to the campaign's.
+    pub folder: String,
+    /// Size of the input.
+    pub bytes: u64,
+}
+
+/// See [`Event::Pulse`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pulse {
+    /// The counters.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// Time of all sessions.
+    pub elapsed_ms: u64,
+    /// Rate since the last pulse.
+    pub execs_per_sec: u64,
+}
+
+/// What a campaign has come to, without times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Executions judged.
+    pub execs: u64,
+    /// Of these, valid.
+    pub valid: u64,
+    /// Of these, rejected by the target.
+    pub invalid: u64,
+    /// Of these, findings of any kind but slow ones.
+    pub findings: u64,
+    /// Findings with different keys.
+    pub unique_findings: u64,
+    /// Slow findings.
+    pub slow_findings: u64,
+    /// Edges reached.
+    pub edges: u64,
+    /// Edges that can be reached at most.
+    pub edges_total: u64,
+    /// Edges reached by valid inputs.
+    pub valid_edges: u64,
+    /// Inputs in the corpus.
+    pub corpus: u64,
+    /// Different traces seen, where the guidance counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique_traces: Option<u64>,
+    /// Fuel of all executions.
+    pub fuel_total: u64,
+    /// Greatest fuel of one execution.
+    pub fuel_max: u64,
+}
+
+/// See [`Event::Checkpoint`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Executions that need not be repeated.
+    pub execs: u64,
+}
+
+/// See [`Event::Warning`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What a user should know.
+    pub text: String,
+}
+
+/// See [`Event::Summary`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The module as given.
+    pub target: String,
+    /// blake3 of its bytes.
+    pub target_hash: String,
+    /// Name of the guidance.
+    pub guidance: String,
+    /// Seed of the campaign.
+    pub seed: u64,
+    /// Threads of this session.
+    pub workers: u64,
+    /// Executions planned at once, a constant of the guidance.
+    pub batch: u64,
+    /// Why the session ended.
+    pub ended: Ended,
+    /// The counters.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// Time of all sessions.
+    pub elapsed_ms: u64,
+    /// Rate over the whole time.
+    pub execs_per_sec: u64,
+    /// Covers corpus, findings and the engine's state: equal campaigns print
+    /// the same.
+    pub state_hash: String,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The executions asked for are done.
+    Execs,
+    /// The time asked for is over.
+    Time,
+    /// No new coverage for as long as was asked for.
+    Plateau,
+    /// Ctrl-C, or the system asked us to go.
+    Interrupted,
+}
+
+impl Event {
+    /// Whether the event belongs in the campaign's log.
+    pub fn is_recorded(&self) -> bool {
+        match self {
+            Event::Start(_)
+            | Event::Kept(_)
+            | Event::Finding(_)
+            | Event::Slow(_)
+            | Event::Summary(_) => true,
+            Event::Resumed(_) | Event::Pulse(_) | Event::Checkpoint(_) | Event::Warning(_) => false,
+        }
+    }
+
+    /// The event as one line of JSON, without the line's end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("events are plain data")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_survive_json_and_stay_on_one_line() {
+        let event = Event::Warning(Warning {
+            text: "two\nlines\u{1b}".into(),
+        });
+        let json = event.to_json();
+        assert!(!json.contains('\n') && !json.contains('\u{1b}'), "{json}");
+        assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), event);
+        let pulse = Event::Pulse(Pulse {
+            counters: Counters::default(),
+            elapsed_ms: 1,
+            execs_per_sec: 2,
+        });
+        assert_eq!(serde_json::from_str::<Event>(&pulse.to_json()).unwrap(), pulse);
+    }
+}

@@ -1,0 +1,273 @@
+//! Inputs from folders that nobody vouches for: corpora of other tools, and
+//! whatever else lies there.
+//!
+//! In: paths as the user gave them. Out: the contents of regular files, in the
+//! order of the paths and then of the names, without repetitions; and a warning
+//! for what was left out. FIFOs, devices and sockets are never opened, links to
+//! folders are not followed (so that loops end), nothing larger than the limit
+//! is read.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::error::{io, show, with_next};
+use crate::report::plain::plural;
+use crate::store::finding::quote;
+
+/// Folders within folders, at most. Deeper ones are left out.
+const DEPTH_MAX: usize = 16;
+
+/// All inputs together: what fits comfortably into memory.
+const TOTAL_BYTES_MAX: u64 = 1 << 30;
+
+/// One input and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
+
+/// What was read, and what was not.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// In order, no two alike.
+    pub inputs: Vec<Input>,
+    /// One line for each reason for which files were left out.
+    pub warnings: Vec<String>,
+}
+
+/// Files that were left out, by reason.
+#[derive(Default)]
+struct Skipped {
+    too_large: u64,
+    not_regular: u64,
+    unreadable: u64,
+    too_deep: u64,
+    over_total: u64,
+}
+
+/// Reads folders of inputs; a plain file counts as a folder of one.
+///
+/// A campaign folder stands for its `corpus/`. Errs if a path is missing or a
+/// folder cannot be listed.
+pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
+    let mut reading = Reading {
+        input_bytes_max,
+        total_bytes: 0,
+        hashes: BTreeSet::new(),
+        skipped: Skipped::default(),
+        inputs: Vec::new(),
+    };
+    for path in paths {
+        let meta = fs::metadata(path).map_err(|e| missing(path, &e))?;
+        if !meta.is_dir() {
+            reading.file(path);
+        } else if path.join("campaign.toml").exists() {
+            reading.folder(&path.join("corpus"), 0)?;
+        } else {
+            reading.folder(path, 0)?;
+        }
+    }
+    Ok(Inputs {
+        warnings: reading.skipped.warnings(input_bytes_max),
+        inputs: reading.inputs,
+    })
+}
+
+/// Reads one file that the user named, up to a size.
+pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let meta = fs::metadata(path).map_err(|e| io(path, "read", &e))?;
+    if !meta.is_file() {
+        anyhow::bail!("{}: not a regular file", show(path));
+    }
+    match read_bounded(path, bytes_max).map_err(|e| io(path, "read", &e))? {
+        Some(bytes) => Ok(bytes),
+        None => anyhow::bail!(
+            "{}: has {} bytes, expected at most {bytes_max}",
+            show(path),
+            meta.len()
+        ),
+    }
+}
+
+struct Reading {
+    input_bytes_max: u64,
+    total_bytes: u64,
+    hashes: BTreeSet<[u8; 32]>,
+    skipped: Skipped,
+    inputs: Vec<Input>,
+}
+
+impl Reading {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<()> {
+        if depth > DEPTH_MAX {
+            self.skipped.too_deep += 1;
+            return Ok(());
+        }
+        let entries = fs::read_dir(folder).map_err(|e| io(folder, "read the folder", &e))?;
+        let mut paths = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|e| io(folder, "read the folder", &e))?;
+            // Notes of other tools and of version control are no inputs.
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                paths.push(entry.path());
+            }
+        }
+        paths.sort();
+        for path in paths {
+            let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
+            if is_folder {
+                self.folder(&path, depth + 1)?;
+            } else {
+                self.file(&path);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) {
+        let Ok(meta) = fs::metadata(path) else {
+            self.skipped.unreadable += 1;
+            return;
+        };
+        if !meta.is_file() {
+            self.skipped.not_regular += 1;
+            return;
+        }
+        if self.total_bytes + meta.len().min(self.input_bytes_max) > TOTAL_BYTES_MAX {
+            self.skipped.over_total += 1;
+            return;
+        }
+        match read_bounded(path, self.input_bytes_max) {
+            Err(_) => self.skipped.unreadable += 1,
+            Ok(None) => self.skipped.too_large += 1,
+            Ok(Some(bytes)) => {
+                if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
+                    self.total_bytes += bytes.len() as u64;
+                    self.inputs.push(Input {
+                        path: path.to_owned(),
+                        bytes,
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Skipped {
+    fn warnings(&self, input_bytes_max: u64) -> Vec<String> {
+        let reasons = [
+            (
+                self.too_large,
+                format!("larger than {input_bytes_max} bytes (--max-len)"),
+            ),
+            (self.not_regular, "not regular files".to_owned()),
+            (self.unreadable, "unreadable".to_owned()),
+            (self.too_deep, format!("folders nested deeper than {DEPTH_MAX}")),
+            (
+                self.over_total,
+                format!("beyond {TOTAL_BYTES_MAX} bytes of inputs in all"),
+            ),
+        ];
+        reasons
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("left out {}: {why}", plural(count, "corpus file")))
+            .collect()
+    }
+}
+
+/// The contents, or `None` if there are more than `bytes_max`. Reads no further
+/// than that, whatever the file's size claims.
+fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return io(path, "read", error);
+    }
+    with_next(
+        format!("{}: no such folder, expected a folder of inputs", show(path)),
+        format!("mkdir -p {}", quote(&path.to_string_lossy())),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(inputs: &Inputs) -> Vec<&[u8]> {
+        inputs.inputs.iter().map(|input| &input.bytes[..]).collect()
+    }
+
+    #[test]
+    fn files_come_sorted_and_once() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in [("b", "2"), ("a", "1"), ("c", "1"), (".hidden", "3")] {
+            fs::write(root.path().join(name), text).unwrap();
+        }
+        fs::create_dir(root.path().join("aa")).unwrap();
+        fs::write(root.path().join("aa/x"), "4").unwrap();
+        let read = read_all(&[root.path().to_owned()], 100).unwrap();
+        assert_eq!(contents(&read), [b"1", b"4", b"2"]);
+        assert!(read.warnings.is_empty());
+    }
+
+    #[test]
+    fn what_is_too_large_is_counted() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a"), "1234").unwrap();
+        fs::write(root.path().join("b"), "12345").unwrap();
+        let giant = File::create(root.path().join("c")).unwrap();
+        giant.set_len(1 << 40).unwrap();
+        let read = read_all(&[root.path().to_owned()], 4).unwrap();
+        assert_eq!(contents(&read), [b"1234"]);
+        assert_eq!(
+            read.warnings,
+            ["left out 2 corpus files: larger than 4 bytes (--max-len)"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn fifos_sockets_and_loops_do_no_harm() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a"), "1").unwrap();
+        let fifo = root.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket")).unwrap();
+        symlink(root.path(), root.path().join("loop")).unwrap();
+        symlink("self", root.path().join("self")).unwrap();
+        symlink("/dev/zero", root.path().join("zero")).unwrap();
+        let read = read_all(&[root.path().to_owned()], 100).unwrap();
+        assert_eq!(contents(&read), [b"1"]);
+        assert_eq!(
+            read.warnings,
+            [
+                "left out 4 corpus files: not regular files",
+                "left out 1 corpus file: unreadable"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error_with_the_command_that_makes_it() {
+        let error = read_all(&[PathBuf::from("no such")], 1).unwrap_err();
+        assert_eq!(
+            crate::error::describe(&error),
+            "error: no such: no such folder, expected a folder of inputs\n  next: mkdir -p 'no such'"
+        );
+    }
+}

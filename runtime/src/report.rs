@@ -1,0 +1,61 @@
+//! Reporters: what a user sees of a campaign, made from events and nothing else.
+//!
+//! A reporter can be slow or broken (a closed pipe) without consequence: it is
+//! told about events and asked nothing.
+
+use std::io::Write;
+
+use crate::event::Event;
+
+pub mod json;
+pub mod plain;
+
+/// Somebody who is told what happens.
+pub trait Reporter {
+    /// Called for every event, in order, from one thread.
+    fn report(&mut self, event: &Event);
+
+    /// How much time should pass between pulses, in milliseconds. A wish about
+    /// display: no decision depends on it.
+    fn pulse_interval_ms(&self) -> u64;
+}
+
+/// A stream for people or programs that may go away at any time.
+///
+/// The first failed write closes it for good: a campaign does not end because
+/// `| head` did.
+pub struct Sink {
+    out: Option<Box<dyn Write>>,
+}
+
+impl Sink {
+    /// A sink on any stream.
+    pub fn new(out: Box<dyn Write>) -> Sink {
+        Sink { out: Some(out) }
+    }
+
+    /// A sink on the program's output.
+    pub fn stdout() -> Sink {
+        Sink::new(Box::new(std::io::stdout()))
+    }
+
+    /// Writes one line.
+    pub fn line(&mut self, text: &str) {
+        let Some(out) = &mut self.out else { return };
+        if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+            self.out = None;
+        }
+    }
+}
+
+/// The reporter that tells nobody.
+#[derive(Debug)]
+pub struct Silent;
+
+impl Reporter for Silent {
+    fn report(&mut self, _event: &Event) {}
+
+    fn pulse_interval_ms(&self) -> u64 {
+        u64::MAX
+    }
+}

@@ -1,0 +1,361 @@
+//! The folder of a campaign: corpus, findings, events, checkpoint.
+//!
+//! ```text
+//! NAME.sandglass/
+//!   campaign.toml          what was asked (store/record.rs)
+//!   checkpoint             where it stands (store/format.rs)
+//!   events.jsonl           what happened, in order (store/event_log.rs)
+//!   corpus/HASH            inputs worth keeping, flat files named by blake3
+//!   findings/KIND-KEY/     one folder per bug (store/finding.rs)
+//!   lock                   held by the process that works here
+//!   tmp/                   files on their way to their place
+//! ```
+//!
+//! Whatever kills us, the folder resumes: files are whole or absent, findings
+//! are forced to disk at once, and everything after the last checkpoint is
+//! repeated and comes out the same. This module decides nothing and knows
+//! neither the engine's state (an opaque value) nor how inputs are run.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::{io, show, with_next};
+use crate::event::Event;
+
+pub mod atomic;
+pub mod event_log;
+pub mod finding;
+pub mod format;
+pub mod record;
+
+use atomic::Durability;
+use event_log::{EventLog, Position};
+use finding::FindingFiles;
+use format::Header;
+use record::Record;
+
+/// What a campaign folder may hold before we call it ours.
+const NAMES: [&str; 8] = [
+    "campaign.toml",
+    "checkpoint",
+    "choices",
+    "corpus",
+    "events.jsonl",
+    "findings",
+    "lock",
+    "tmp",
+];
+
+/// An open campaign folder. Nobody else can open it while this lives.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    _lock: File,
+    events: EventLog,
+}
+
+/// A folder that is locked and understood, before any event is touched.
+#[derive(Debug)]
+pub struct Opened {
+    root: PathBuf,
+    lock: File,
+    /// What the folder says it is; `None` for a new one.
+    pub record: Option<Record>,
+}
+
+/// What a checkpoint said, once its folder agreed with it.
+#[derive(Debug)]
+pub struct Resumed<S> {
+    /// The engine's state.
+    pub state: S,
+    /// Time spent before, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// Opens or creates the folder, takes its lock and reads its record.
+///
+/// Errs when the folder belongs to somebody else or is in use, or cannot be
+/// written.
+pub fn open(root: &Path) -> Result<Opened> {
+    if root.exists() {
+        refuse_foreign(root)?;
+    }
+    for folder in [root.to_owned(), root.join("corpus"), root.join("findings"), root.join("tmp")] {
+        fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))?;
+    }
+    let lock = lock(root)?;
+    empty_tmp(&root.join("tmp"))?;
+    Ok(Opened {
+        root: root.to_owned(),
+        lock,
+        record: read_record(root)?,
+    })
+}
+
+/// The record of a campaign folder; `None` if there is none.
+pub fn read_record(root: &Path) -> Result<Option<Record>> {
+    let path = root.join("campaign.toml");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(&path, "read", &e)),
+    };
+    let record = String::from_utf8(bytes)
+        .map_err(|_| "not UTF-8".to_owned())
+        .and_then(|text| Record::from_toml(&text))
+        .map_err(|why| {
+            with_next(
+                format!("{}: campaign record is corrupt: {why}", show(&path)),
+                format!("sandglass fuzz TARGET.wasm --out another-folder    # or remove {}", show(root)),
+            )
+        })?;
+    Ok(Some(record))
+}
+
+impl Opened {
+    /// Refuses a folder of another campaign, naming the first difference.
+    pub fn check(&self, now: &Record) -> Result<()> {
+        let difference = self.record.as_ref().and_then(|before| before.difference(now));
+        let Some(difference) = difference else {
+            return Ok(());
+        };
+        Err(with_next(
+            format!(
+                "{}: belongs to another campaign: {} was {}, now {}",
+                show(&self.root),
+                difference.what,
+                difference.before,
+                difference.now
+            ),
+            "the same command with --out NEW_FOLDER, or with the values of campaign.toml",
+        ))
+    }
+
+    /// Writes the record and gives the store: resumed from its checkpoint if it
+    /// has one, else from nothing (events without a checkpoint are repeated).
+    pub fn begin<S: DeserializeOwned>(self, record: &Record) -> Result<(Store, Option<Resumed<S>>)> {
+        let root = self.root;
+        let checkpoint = read_checkpoint::<S>(&root, record)?;
+        let position = match &checkpoint {
+            Some((header, _)) => Position {
+                bytes: header.events_bytes,
+                hash: header.events_hash,
+            },
+            None => Position::start(),
+        };
+        let events = EventLog::open_at(&root.join("events.jsonl"), position)
+            .map_err(|e| corrupt(&root, e))?;
+        let tmp = root.join("tmp");
+        let toml = root.join("campaign.toml");
+        atomic::write(&tmp, &toml, record.to_toml().as_bytes(), Durability::Machine)?;
+        let store = Store {
+            root,
+            _lock: self.lock,
+            events,
+        };
+        let resumed = checkpoint.map(|(header, state)| Resumed {
+            state,
+            elapsed_ms: header.elapsed_ms,
+        });
+        Ok((store, resumed))
+    }
+}
+
+impl Store {
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Adds an event to the log, if it is one that belongs there.
+    pub fn record_event(&mut self, event: &Event) {
+        if event.is_recorded() {
+            self.events.append(&event.to_json());
+        }
+    }
+
+    /// Gives the events so far to the system: they survive our own death.
+    pub fn flush_events(&mut self) -> Result<()> {
+        self.events.flush()
+    }
+
+    /// Keeps an input, under the hash of its bytes; returns the name.
+    ///
+    /// Not forced to disk: a checkpoint holds every input, and
+    /// [`Store::restore_corpus`] writes what is missing.
+    pub fn keep_input(&self, input: &[u8]) -> Result<String> {
+        let name = input_name(input);
+        let path = self.root.join("corpus").join(&name);
+        if !path.exists() {
+            atomic::write(&self.root.join("tmp"), &path, input, Durability::Process)?;
+        }
+        Ok(name)
+    }
+
+    /// Removes an input that a smaller one has replaced.
+    pub fn drop_input(&self, input: &[u8]) -> Result<()> {
+        let path = self.root.join("corpus").join(input_name(input));
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path, "remove", &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes `corpus/` hold these inputs, whole, whatever happened to the files.
+    /// Returns how many had to be written.
+    pub fn restore_corpus<'a>(&self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<usize> {
+        let mut written_count = 0;
+        let mut seen = BTreeSet::new();
+        for input in inputs {
+            let name = input_name(input);
+            let path = self.root.join("corpus").join(&name);
+            if !seen.insert(name) || fs::read(&path).is_ok_and(|bytes| bytes == input) {
+                continue;
+            }
+            atomic::write(&self.root.join("tmp"), &path, input, Durability::Process)?;
+            written_count += 1;
+        }
+        Ok(written_count)
+    }
+
+    /// Writes a finding's folder and forces it to disk. A folder of that name
+    /// is left alone: it holds the first input with this key, and a repeated
+    /// campaign finds the same.
+    pub fn keep_finding(&self, finding: &FindingFiles) -> Result<()> {
+        finding.write(&self.root.join("tmp"), &self.root.join("findings"))
+    }
+
+    /// Writes a checkpoint: everything up to here will never be repeated.
+    pub fn checkpoint<S: Serialize>(
+        &mut self,
+        record: &Record,
+        execs: u64,
+        elapsed_ms: u64,
+        state: &S,
+    ) -> Result<()> {
+        let position = self.events.sync()?;
+        let header = Header {
+            build: format::build_name(),
+            record_hash: record.identity_hash(),
+            events_bytes: position.bytes,
+            events_hash: position.hash,
+            execs,
+            elapsed_ms,
+        };
+        let bytes = format::encode(&header, state);
+        let path = self.root.join("checkpoint");
+        atomic::write(&self.root.join("tmp"), &path, &bytes, Durability::Machine)
+    }
+
+    /// Reads back the last checkpoint, for an ending that must describe it.
+    pub fn last_checkpoint<S: DeserializeOwned>(&self, record: &Record) -> Result<Option<(Header, S)>> {
+        read_checkpoint(&self.root, record)
+    }
+}
+
+/// The name of an input in `corpus/`: the first 16 bytes of its blake3, in
+/// hexadecimal. libFuzzer's names have 40 digits and any name will do for it.
+pub fn input_name(input: &[u8]) -> String {
+    blake3::hash(input).to_hex()[..32].to_owned()
+}
+
+fn read_checkpoint<S: DeserializeOwned>(root: &Path, record: &Record) -> Result<Option<(Header, S)>> {
+    let path = root.join("checkpoint");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(&path, "read", &e)),
+    };
+    let (header, state) = format::decode::<S>(&bytes)
+        .map_err(|e| corrupt(root, anyhow!("{}: {e}", show(&path))))?;
+    if header.record_hash != record.identity_hash() {
+        return Err(corrupt(
+            root,
+            anyhow!("{}: checkpoint belongs to another campaign than campaign.toml", show(&path)),
+        ));
+    }
+    Ok(Some((header, state)))
+}
+
+/// Adds the way out to an error about damaged files.
+fn corrupt(root: &Path, error: anyhow::Error) -> anyhow::Error {
+    with_next(
+        error.to_string(),
+        format!(
+            "rm {0}/checkpoint {0}/events.jsonl    # corpus and findings stay; the campaign starts again",
+            show(root)
+        ),
+    )
+}
+
+/// Refuses to fill a folder that holds something else.
+fn refuse_foreign(root: &Path) -> Result<()> {
+    let entries = fs::read_dir(root).map_err(|e| io(root, "read the folder", &e))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|e| io(root, "read the folder", &e))?;
+        names.push(entry.file_name());
+    }
+    if names.iter().any(|name| name == "campaign.toml") {
+        return Ok(());
+    }
+    names.sort();
+    match names.iter().find(|name| !NAMES.iter().any(|ours| name == ours)) {
+        Some(foreign) => Err(with_next(
+            format!(
+                "{}: not a campaign folder (it holds `{}`), expected an empty or missing folder",
+                show(root),
+                show(Path::new(foreign))
+            ),
+            "the same command with --out NEW_FOLDER",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn lock(root: &Path) -> Result<File> {
+    let path = root.join("lock");
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|e| io(&path, "open", &e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(with_next(
+            format!("{}: in use by another sandglass process", show(root)),
+            "wait for it, or give this one --out NEW_FOLDER",
+        )),
+        Err(TryLockError::Error(e)) => Err(io(&path, "lock", &e)),
+    }
+}
+
+fn empty_tmp(tmp: &Path) -> Result<()> {
+    let entries = fs::read_dir(tmp).map_err(|e| io(tmp, "read the folder", &e))?;
+    for entry in entries {
+        let path = entry.map_err(|e| io(tmp, "read the folder", &e))?.path();
+        let removed = if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+        removed.map_err(|e| io(&path, "remove", &e))?;
+    }
+    Ok(())
+}
+
+/// Refuses a path that is no campaign folder.
+pub fn require_record(root: &Path) -> Result<Record> {
+    match read_record(root)? {
+        Some(record) => Ok(record),
+        None => bail!("{}: no campaign.toml, expected a campaign folder", show(root)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

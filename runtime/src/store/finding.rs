@@ -1,0 +1,222 @@
+//! `findings/KIND-KEY/`: one bug, with everything that replay needs except the
+//! module, whose hash it names.
+//!
+//! ```text
+//! input          the bytes, exactly
+//! finding.json   kind, key, hashes, limits, exit, fuel, seed, trial
+//! stack.txt      the symbolised stack
+//! repro          a shell script that replays it
+//! ```
+//!
+//! No field depends on time, place or the number of workers: two equal
+//! campaigns write equal folders.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use sandglass_sandbox::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::atomic::{self, Durability};
+use crate::error::{io, show};
+
+/// The version of `finding.json`. A finding outlives builds: readers accept
+/// every version up to this one.
+pub const VERSION: u32 = 1;
+
+/// The contents of `finding.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingRecord {
+    /// Version of this record.
+    pub version: u32,
+    /// `trap`, `hang`, `stack-overflow`, `oom`, `harness-error` or `slow`.
+    pub kind: String,
+    /// What tells this bug from others of its kind, 16 hexadecimal digits.
+    pub key: String,
+    /// One line: what happened and where.
+    pub title: String,
+    /// How the execution ended, in words.
+    pub exit: String,
+    /// Offset of the trap in the original module's file; 0 = none.
+    pub site: u32,
+    /// Fuel used up to the end.
+    pub fuel: u64,
+    /// Size of the input.
+    pub input_bytes: u64,
+    /// blake3 of the input, hexadecimal.
+    pub input_hash: String,
+    /// blake3 of the module, hexadecimal.
+    pub target_hash: String,
+    /// Arguments of a command.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Whether unknown imports were stubs.
+    #[serde(default)]
+    pub stub_imports: bool,
+    /// The limits under which it happened.
+    pub limits: Limits,
+    /// The guidance of the campaign.
+    pub guidance: String,
+    /// The seed of the campaign.
+    pub seed: u64,
+    /// The execution that found it, counted from 1.
+    pub trial: u64,
+}
+
+/// A finding about to be written.
+#[derive(Clone, Debug)]
+pub struct FindingFiles {
+    /// `finding.json`.
+    pub record: FindingRecord,
+    /// The input.
+    pub input: Vec<u8>,
+    /// The symbolised stack, a frame a line; guest text is already printable.
+    pub stack: String,
+    /// The path of the module as the user gave it.
+    pub target_path: String,
+}
+
+impl FindingRecord {
+    /// The name of the folder: no character that any file system minds.
+    pub fn folder_name(&self) -> String {
+        format!("{}-{}", self.kind, self.key)
+    }
+}
+
+impl FindingFiles {
+    /// Writes the folder into `findings` through `tmp` and forces it to disk.
+    pub(super) fn write(&self, tmp: &Path, findings: &Path) -> Result<()> {
+        let name = self.record.folder_name();
+        let place = findings.join(&name);
+        if place.join("finding.json").exists() {
+            return Ok(());
+        }
+        let beside = tmp.join(&name);
+        if beside.exists() {
+            fs::remove_dir_all(&beside).map_err(|e| io(&beside, "remove", &e))?;
+        }
+        fs::create_dir(&beside).map_err(|e| io(&beside, "create the folder", &e))?;
+        let json = serde_json::to_string_pretty(&self.record).expect("a finding is plain data");
+        let files = [
+            ("input", self.input.clone()),
+            ("stack.txt", self.stack.clone().into_bytes()),
+            ("repro", self.script().into_bytes()),
+            ("finding.json", format!("{json}\n").into_bytes()),
+        ];
+        for (file, bytes) in files {
+            atomic::write_plain(&beside.join(file), &bytes, Durability::Machine)?;
+        }
+        atomic::rename_folder(&beside, &place)
+    }
+
+    /// The script that replays this finding. It names its own folder by `$0`,
+    /// so that equal campaigns in different folders write equal findings.
+    fn script(&self) -> String {
+        format!(
+            "#!/bin/sh\nexec sandglass repro {} \"$(dirname \"$0\")\" \"$@\"\n",
+            quote(&self.target_path)
+        )
+    }
+}
+
+/// A finding folder read back: its record and its input.
+///
+/// Errs on a folder that is incomplete or was edited: an input that does not
+/// have the recorded hash would replay something else.
+pub fn read(folder: &Path) -> Result<(FindingRecord, Vec<u8>)> {
+    let path = folder.join("finding.json");
+    let text = fs::read_to_string(&path).map_err(|e| io(&path, "read", &e))?;
+    let record: FindingRecord = serde_json::from_str(&text)
+        .map_err(|e| anyhow!("{}: not a finding: {e}", show(&path)))?;
+    if record.version > VERSION {
+        bail!(
+            "{}: finding has version {}, expected at most {VERSION}",
+            show(&path),
+            record.version
+        );
+    }
+    let input_path = folder.join("input");
+    let input = fs::read(&input_path).map_err(|e| io(&input_path, "read", &e))?;
+    let hash = blake3::hash(&input).to_hex().to_string();
+    if hash != record.input_hash {
+        bail!(
+            "{}: input has hash {hash}, expected {} (finding.json)",
+            show(&input_path),
+            record.input_hash
+        );
+    }
+    Ok((record, input))
+}
+
+/// The command that replays a finding (a folder) or an input (a file).
+pub fn repro_command(target: &str, place: &Path) -> String {
+    format!("sandglass repro {} {}", quote(target), quote(&show(place)))
+}
+
+/// Quotes a word for a shell, if it needs it.
+pub fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::store) fn sample() -> FindingFiles {
+        let input = b"boom".to_vec();
+        FindingFiles {
+            record: FindingRecord {
+                version: VERSION,
+                kind: "trap".into(),
+                key: "00112233445566ff".into(),
+                title: "unreachable in parse".into(),
+                exit: "trap: unreachable".into(),
+                site: 77,
+                fuel: 123,
+                input_bytes: input.len() as u64,
+                input_hash: blake3::hash(&input).to_hex().to_string(),
+                target_hash: "aa".into(),
+                args: vec![],
+                stub_imports: false,
+                limits: super::super::record::tests::sample().limits,
+                guidance: "afl".into(),
+                seed: 1,
+                trial: 9,
+            },
+            input,
+            stack: "#0 parse\n".into(),
+            target_path: "my target.wasm".into(),
+        }
+    }
+
+    #[test]
+    fn a_finding_is_read_back_and_an_edited_one_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let tmp = root.path().join("tmp");
+        fs::create_dir(&tmp).unwrap();
+        let finding = sample();
+        finding.write(&tmp, root.path()).unwrap();
+        finding.write(&tmp, root.path()).unwrap();
+        let folder = root.path().join("trap-00112233445566ff");
+        let (record, input) = read(&folder).unwrap();
+        assert_eq!((record, &input), (finding.record, &finding.input));
+        let repro = fs::read_to_string(folder.join("repro")).unwrap();
+        assert!(repro.contains("sandglass repro 'my target.wasm' "), "{repro}");
+        fs::write(folder.join("input"), "other").unwrap();
+        let error = read(&folder).unwrap_err().to_string();
+        assert!(error.contains("expected") && error.contains("finding.json"), "{error}");
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quote("a/b.wasm"), "a/b.wasm");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+    }
+}

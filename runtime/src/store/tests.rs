@@ -1,0 +1,194 @@
+//! The folder as a whole: begin, stop anywhere, resume.
+
+use super::*;
+use crate::event::{Kept, Start, Warning};
+use record::tests::sample;
+
+type State = Vec<u64>;
+
+fn begin(root: &Path) -> (Store, Option<Resumed<State>>) {
+    let opened = open(root).unwrap();
+    opened.check(&sample()).unwrap();
+    opened.begin(&sample()).unwrap()
+}
+
+fn kept(id: u32) -> Event {
+    Event::Kept(Kept {
+        id,
+        trial: u64::from(id) * 10,
+        file: "f".into(),
+        bytes: 1,
+        reason: "new edge".into(),
+        new_edges: 1,
+    })
+}
+
+fn message<T>(result: Result<T>) -> String {
+    crate::error::describe(&result.err().expect("an error"))
+}
+
+#[test]
+fn a_campaign_killed_after_its_checkpoint_repeats_the_rest() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("c.sandglass");
+    let (mut store, resumed) = begin(&folder);
+    assert!(resumed.is_none());
+    store.record_event(&kept(1));
+    store.checkpoint(&sample(), 10, 5, &State::from([1, 2])).unwrap();
+    store.record_event(&kept(2));
+    store.flush_events().unwrap();
+    drop(store);
+    let log = folder.join("events.jsonl");
+    let mut torn = fs::read(&log).unwrap();
+    torn.extend_from_slice(b"{\"event\":\"ke");
+    fs::write(&log, torn).unwrap();
+
+    let (mut store, resumed) = begin(&folder);
+    let resumed = resumed.unwrap();
+    assert_eq!((resumed.state, resumed.elapsed_ms), (vec![1, 2], 5));
+    store.record_event(&kept(2));
+    store.flush_events().unwrap();
+    let text = fs::read_to_string(&log).unwrap();
+    assert_eq!(text, format!("{}\n{}\n", kept(1).to_json(), kept(2).to_json()));
+}
+
+#[test]
+fn a_campaign_killed_before_its_first_checkpoint_starts_again() {
+    let root = tempfile::tempdir().unwrap();
+    let (mut store, _) = begin(root.path());
+    store.record_event(&kept(1));
+    store.flush_events().unwrap();
+    drop(store);
+    let (_store, resumed) = begin(root.path());
+    assert!(resumed.is_none());
+    assert_eq!(fs::read(root.path().join("events.jsonl")).unwrap(), b"");
+}
+
+#[test]
+fn session_events_stay_out_of_the_log() {
+    let root = tempfile::tempdir().unwrap();
+    let (mut store, _) = begin(root.path());
+    store.record_event(&Event::Warning(Warning { text: "w".into() }));
+    store.record_event(&Event::Start(Start {
+        target: "t".into(),
+        target_hash: "aa".into(),
+        entry: "reactor".into(),
+        guidance: "afl".into(),
+        seed: 1,
+        inputs: 0,
+        tokens: 0,
+        fuel_limit: 1,
+        edges_total: 1,
+    }));
+    store.flush_events().unwrap();
+    let text = fs::read_to_string(root.path().join("events.jsonl")).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    assert!(text.starts_with("{\"event\":\"start\""), "{text}");
+}
+
+#[test]
+fn two_on_one_folder_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, _) = begin(root.path());
+    let text = message(open(root.path()));
+    assert!(text.contains("in use by another sandglass process"), "{text}");
+    drop(store);
+    begin(root.path());
+}
+
+#[test]
+fn another_campaign_is_refused_by_both_values() {
+    let root = tempfile::tempdir().unwrap();
+    drop(begin(root.path()));
+    let mut now = sample();
+    now.guidance.seed = 77;
+    let text = message(open(root.path()).unwrap().check(&now));
+    assert!(text.contains("seed was 1, now 77"), "{text}");
+}
+
+#[test]
+fn damage_is_refused_with_a_way_out() {
+    let root = tempfile::tempdir().unwrap();
+    let (mut store, _) = begin(root.path());
+    store.record_event(&kept(1));
+    store.checkpoint(&sample(), 10, 5, &State::from([1])).unwrap();
+    drop(store);
+    let checkpoint = root.path().join("checkpoint");
+    let log = root.path().join("events.jsonl");
+    let toml = root.path().join("campaign.toml");
+    let again = || open(root.path()).and_then(|o| o.begin::<State>(&sample()));
+    for (path, damaged, expected) in [
+        (&checkpoint, &b"SAND"[..], "not a checkpoint"),
+        (&checkpoint, b"", "not a checkpoint"),
+        (&checkpoint, b"SANDCKPT\x01", "checkpoint has 9 bytes"),
+        (&log, b"", "event log has 0 bytes"),
+        (&log, b"{\"event\":\"kept\"}\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "event log is corrupt"),
+        (&toml, b"[target", "campaign record is corrupt"),
+        (&toml, b"\xff", "campaign record is corrupt: not UTF-8"),
+    ] {
+        let intact = fs::read(path).unwrap();
+        fs::write(path, damaged).unwrap();
+        let text = message(again());
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("\n  next: "), "{text}");
+        fs::write(path, intact).unwrap();
+    }
+    assert!(again().is_ok());
+}
+
+#[test]
+fn a_foreign_folder_is_left_alone() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("thesis.tex"), "x").unwrap();
+    let text = message(open(root.path()));
+    assert!(text.contains("it holds `thesis.tex`"), "{text}");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_corpus_is_restored_whatever_happened_to_its_files() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, _) = begin(root.path());
+    let inputs: [&[u8]; 3] = [b"", b"abc", b"defg"];
+    let names: Vec<String> = inputs.iter().map(|i| store.keep_input(i).unwrap()).collect();
+    let corpus = root.path().join("corpus");
+    fs::write(corpus.join(&names[1]), "torn").unwrap();
+    fs::remove_file(corpus.join(&names[2])).unwrap();
+    assert_eq!(store.restore_corpus(inputs.into_iter()).unwrap(), 2);
+    for (input, name) in inputs.iter().zip(&names) {
+        assert_eq!(&fs::read(corpus.join(name)).unwrap(), input);
+    }
+    store.drop_input(b"abc").unwrap();
+    store.drop_input(b"abc").unwrap();
+    assert!(!corpus.join(&names[1]).exists());
+}
+
+#[test]
+fn a_finding_is_whole_or_absent() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, _) = begin(root.path());
+    store.keep_finding(&finding::tests::sample()).unwrap();
+    let folder = root.path().join("findings/trap-00112233445566ff");
+    for file in ["input", "finding.json", "stack.txt", "repro"] {
+        assert!(folder.join(file).exists(), "{file}");
+    }
+    assert_eq!(fs::read_dir(root.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    use std::os::unix::fs::symlink;
+    let root = tempfile::tempdir().unwrap();
+    let (mut store, _) = begin(root.path());
+    store.record_event(&kept(1));
+    store.checkpoint(&sample(), 10, 5, &State::from([1])).unwrap();
+    // The temporary file of the next checkpoint lands on a full device.
+    symlink("/dev/full", root.path().join("tmp/checkpoint")).unwrap();
+    store.record_event(&kept(2));
+    let text = message(store.checkpoint(&sample(), 20, 6, &State::from([2])));
+    assert!(text.contains("tmp/checkpoint: cannot write: no space left on device"), "{text}");
+    drop(store);
+    let (_store, resumed) = begin(root.path());
+    assert_eq!(resumed.unwrap().state, vec![1]);
+}
