@@ -1,0 +1,175 @@
+//! A planned batch of trials, and how a worker builds the input of each.
+//!
+//! In: groups of trials, as a guidance planned them. Out: the bytes of trial `i`, as a pure function
+//! of the batch and `i`, so that any worker can build any trial. A batch owns everything that
+//! building needs; building allocates nothing once the worker's [`Scratch`] is warm.
+
+use std::sync::Arc;
+
+use crate::corpus::TestcaseId;
+use crate::feedback::Interest;
+use crate::havoc::{self, Tables};
+use crate::rng::{Rng, derive};
+use crate::trial::Variant;
+
+/// How the inputs of one group come about.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Each input as it stands, one trial each.
+    Given(Vec<Arc<[u8]>>),
+    /// Mutants of one parent: child `n` of the group is `havoc(parent, derive(seed, first + n))`.
+    Havoc {
+        /// What is mutated.
+        parent: Arc<[u8]>,
+        /// Seed of the stage.
+        seed: u64,
+        /// Which child of the stage the group begins with.
+        first: u64,
+    },
+    /// Uniformly random bytes of geometric-like length: the control.
+    Random {
+        /// Seed of the group.
+        seed: u64,
+    },
+}
+
+/// Trials that share a plan, a variant and a purpose.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// How their inputs come about.
+    pub plan: Plan,
+    /// How many trials.
+    pub trials: u32,
+    /// Which variant of the target they need.
+    pub variant: Variant,
+    /// Whether every outcome needs detail, whatever the worker's interest says.
+    pub wants_detail: bool,
+    /// The testcase that they descend from.
+    pub parent: Option<TestcaseId>,
+    /// The guidance's own mark, handed back when the outcomes are judged.
+    pub purpose: u64,
+}
+
+/// What a worker keeps between trials so that building allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    pub(crate) work: Vec<u8>,
+    group: usize,
+}
+
+/// A batch of trials, planned as one and judged in order.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    groups: Vec<Group>,
+    /// Where each group begins, and the end of the last.
+    starts: Vec<u32>,
+    tables: Arc<Tables>,
+    interest: Arc<Interest>,
+    first_trial: u64,
+}
+
+impl Batch {
+    pub(crate) fn new(
+        groups: Vec<Group>,
+        tables: Arc<Tables>,
+        interest: Arc<Interest>,
+        first_trial: u64,
+    ) -> Batch {
+        let mut starts = Vec::with_capacity(groups.len() + 1);
+        let mut end = 0;
+        starts.push(0);
+        for group in &groups {
+            end += group.trials;
+            starts.push(end);
+        }
+        Batch {
+            groups,
+            starts,
+            tables,
+            interest,
+            first_trial,
+        }
+    }
+
+    /// How many trials.
+    pub fn len(&self) -> usize {
+        self.starts[self.groups.len()] as usize
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The index in the campaign of the batch's trial 0.
+    pub fn first_trial(&self) -> u64 {
+        self.first_trial
+    }
+
+    /// What is interesting to this batch's workers: the engine's knowledge when it planned.
+    pub fn interest(&self) -> &Arc<Interest> {
+        &self.interest
+    }
+
+    /// The groups with the range of their trials, in order.
+    pub fn groups(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &Group)> {
+        self.groups
+            .iter()
+            .enumerate()
+            .map(|(g, group)| (self.starts[g] as usize..self.starts[g + 1] as usize, group))
+    }
+
+    /// Which variant trial `i` needs. Panics if there is no such trial.
+    pub fn variant(&self, i: usize) -> Variant {
+        self.groups[self.group_of(i)].variant
+    }
+
+    /// Whether trial `i` needs detail whatever comes of it. Panics if there is no such trial.
+    pub fn wants_detail(&self, i: usize) -> bool {
+        self.groups[self.group_of(i)].wants_detail
+    }
+
+    /// The testcase that trial `i` descends from. Panics if there is no such trial.
+    pub fn parent(&self, i: usize) -> Option<TestcaseId> {
+        self.groups[self.group_of(i)].parent
+    }
+
+    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial.
+    #[inline]
+    pub fn build(&self, i: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        let mut at = scratch.group;
+        let fits = |at: usize| {
+            at < self.groups.len()
+                && (self.starts[at] as usize..self.starts[at + 1] as usize).contains(&i)
+        };
+        if !fits(at) {
+            at = self.group_of(i);
+            scratch.group = at;
+        }
+        let nth = i - self.starts[at] as usize;
+        match &self.groups[at].plan {
+            Plan::Given(inputs) => {
+                out.clear();
+                out.extend_from_slice(&inputs[nth]);
+            }
+            Plan::Havoc {
+                parent,
+                seed,
+                first,
+            } => {
+                let mut rng = Rng::new(derive(*seed, first + nth as u64));
+                havoc::havoc(parent, &self.tables, &mut rng, &mut scratch.work, out);
+            }
+            Plan::Random { seed } => {
+                let mut rng = Rng::new(derive(*seed, nth as u64));
+                havoc::random(self.tables.input_bytes_max(), &mut rng, out);
+            }
+        }
+    }
+
+    fn group_of(&self, i: usize) -> usize {
+        assert!(i < self.len(), "trial {i} of a batch of {}", self.len());
+        // An empty group starts where the next one does, so the last start not above `i` is right.
+        self.starts.partition_point(|&start| start as usize <= i) - 1
+    }
+}

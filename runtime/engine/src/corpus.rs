@@ -1,0 +1,115 @@
+//! The corpus: inputs worth keeping, in the order in which they were found.
+//!
+//! In: inputs that a guidance decided to keep. Out: the same, by id. It does not know why an input
+//! deserved keeping beyond the reason it was told, nor which one to use next.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A testcase's index in the corpus; ids are dense and never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TestcaseId(pub u32);
+
+impl TestcaseId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a testcase was kept. Of several reasons the first in this order is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reason {
+    /// The user gave it.
+    Seed,
+    /// It hit a probe that no run had hit.
+    Edge,
+    /// It is valid, and hit a probe that no valid run had hit.
+    ValidEdge,
+    /// It hit a probe more often, or less often, than any run.
+    Count,
+}
+
+impl Reason {
+    /// For reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Seed => "seed",
+            Reason::Edge => "edge",
+            Reason::ValidEdge => "valid-edge",
+            Reason::Count => "count",
+        }
+    }
+}
+
+/// An input worth keeping, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Testcase {
+    /// The input; trimming replaces it.
+    pub bytes: Arc<[u8]>,
+    /// Fuel of its run.
+    pub fuel: u64,
+    /// How many probes it hit.
+    pub edges: u32,
+    /// Hash of its bucketed trace.
+    pub trace_hash: u64,
+    /// Whether the target accepted it.
+    pub valid: bool,
+    /// Generations since its seed, which has 1.
+    pub depth: u32,
+    /// What it was made from.
+    pub parent: Option<TestcaseId>,
+    /// Why it was kept.
+    pub reason: Reason,
+    /// The trial that found it, counted from 0 over the campaign.
+    pub trial: u64,
+}
+
+/// All testcases, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Corpus {
+    testcases: Vec<Testcase>,
+}
+
+impl Corpus {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.testcases.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.testcases.is_empty()
+    }
+
+    /// The id that the next testcase will get.
+    pub fn next_id(&self) -> TestcaseId {
+        TestcaseId(self.testcases.len() as u32)
+    }
+
+    /// A testcase. Panics if there is none of this id.
+    pub fn get(&self, id: TestcaseId) -> &Testcase {
+        &self.testcases[id.index()]
+    }
+
+    /// All, ascending by id.
+    pub fn iter(&self) -> impl Iterator<Item = (TestcaseId, &Testcase)> {
+        self.testcases
+            .iter()
+            .enumerate()
+            .map(|(i, testcase)| (TestcaseId(i as u32), testcase))
+    }
+
+    pub(crate) fn add(&mut self, testcase: Testcase) -> TestcaseId {
+        let id = self.next_id();
+        self.testcases.push(testcase);
+        id
+    }
+
+    pub(crate) fn replace(&mut self, id: TestcaseId, bytes: Arc<[u8]>, fuel: u64) {
+        let testcase = &mut self.testcases[id.index()];
+        testcase.bytes = bytes;
+        testcase.fuel = fuel;
+    }
+}

@@ -1,0 +1,520 @@
+//! The engine: plans batches, judges them in order, and remembers.
+//!
+//! In: a configuration, and the outcomes of the trials it planned. Out: batches, decisions, and a
+//! state that can be written down and resumed. Everything is a function of the configuration and
+//! the outcomes; it does not know who executed the trials, how many there were at once, or when.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
+use crate::dictionary::Token;
+use crate::digest;
+use crate::feedback::Interest;
+use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
+use crate::guidance::{Judged, Judgement, News, Spec, Strategy, View};
+use crate::havoc::Tables;
+use crate::rng::Rng;
+use crate::settings::{SettingError, Settings};
+use crate::trial::{Detail, Exit, Outcome, StackKey, Status, Variant};
+
+/// What a campaign is, as far as the engine is concerned.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// How many edge probes the target has.
+    pub probes: u32,
+    /// The longest input that may be proposed; at least 1. Longer seeds are cut.
+    pub input_bytes_max: u32,
+    /// The user's inputs, in order.
+    pub seeds: Vec<Vec<u8>>,
+    /// The user's dictionary and tokens found in the program.
+    pub tokens: Vec<Token>,
+    /// Settings of the guidance, as the user gave them.
+    pub settings: BTreeMap<String, String>,
+    /// An input is slow if its fuel exceeds this times the expected; 0 for never.
+    pub slow_factor: u64,
+    /// The guidance.
+    pub spec: &'static Spec,
+}
+
+/// Why a state cannot be resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResumeError {
+    /// The settings are wrong.
+    Setting(SettingError),
+    /// The state is of another campaign.
+    Other {
+        /// What differs.
+        what: &'static str,
+        /// As the state has it.
+        found: String,
+        /// As the configuration has it.
+        expected: String,
+    },
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Setting(error) => error.fmt(f),
+            ResumeError::Other {
+                what,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "the campaign was begun with {what} {found}, expected {expected}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+/// Counts of a campaign. All are counts of trials, testcases, probes or fuel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Trials judged.
+    pub execs: u64,
+    /// Valid ones among them.
+    pub valid: u64,
+    /// Invalid ones among them.
+    pub invalid: u64,
+    /// Findings among them.
+    pub findings: u64,
+    /// Different keys of findings.
+    pub unique_findings: u64,
+    /// Inputs reported as slow.
+    pub slow_findings: u64,
+    /// Probes hit by any run that was no finding.
+    pub edges: u32,
+    /// Probes that there are.
+    pub edges_total: u32,
+    /// Probes hit by valid runs.
+    pub valid_edges: u32,
+    /// Testcases.
+    pub corpus: u32,
+    /// Fuel of all trials.
+    pub fuel_total: u64,
+    /// Fuel of the dearest trial.
+    pub fuel_max: u64,
+    /// Trials in a full batch.
+    pub batch: u32,
+}
+
+/// What the engine made of a trial. Boring trials have none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// An input entered the corpus.
+    Kept {
+        /// Where it can be looked up.
+        id: TestcaseId,
+        /// Why.
+        reason: Reason,
+        /// Probes that no run had hit.
+        new_edges: u32,
+        /// The trial, counted from 0 over the campaign.
+        trial: u64,
+    },
+    /// A testcase was replaced by a shorter form of itself.
+    Trimmed {
+        /// Which.
+        id: TestcaseId,
+        /// Its length before.
+        from_bytes: u32,
+    },
+    /// A finding with detail.
+    Finding {
+        /// Which.
+        key: FindingKey,
+        /// Whether it is the first of this key.
+        first: bool,
+        /// How it ended.
+        exit: Exit,
+        /// Where it ended.
+        site: u32,
+        /// What it cost.
+        fuel: u64,
+        /// The input.
+        input: Vec<u8>,
+        /// The trial, counted from 0 over the campaign.
+        trial: u64,
+    },
+    /// An input that costs far more than its size leads one to expect.
+    Slow {
+        /// What it cost.
+        fuel: u64,
+        /// What the corpus led one to expect.
+        expected: u64,
+        /// The input.
+        input: Vec<u8>,
+        /// The trial, counted from 0 over the campaign.
+        trial: u64,
+    },
+}
+
+/// Everything that a campaign has learnt, to be written down between batches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    guidance: String,
+    seed: u64,
+    stats: Stats,
+    rng: Rng,
+    corpus: Corpus,
+    findings: Findings,
+    interest: Arc<Interest>,
+    strategy: Strategy,
+}
+
+/// One campaign's decisions.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    config: Config,
+    seeds: Vec<Arc<[u8]>>,
+    tables: Option<(u64, Arc<Tables>)>,
+    state: State,
+}
+
+/// What a guidance may look at, from the parts of an engine, so that the rest can be borrowed too.
+macro_rules! view {
+    ($engine:ident) => {
+        View {
+            corpus: &$engine.state.corpus,
+            interest: &$engine.state.interest,
+            seeds: &$engine.seeds,
+            tokens: &$engine.config.tokens,
+            input_bytes_max: $engine.config.input_bytes_max,
+            trials: $engine.state.stats.execs,
+        }
+    };
+}
+
+impl Engine {
+    /// A new campaign.
+    pub fn new(config: Config) -> Result<Engine, SettingError> {
+        let settings = Settings::new(config.spec.settings, &config.settings)?;
+        let state = State {
+            guidance: config.spec.name.to_owned(),
+            seed: config.seed,
+            stats: Stats {
+                edges_total: config.probes,
+                batch: config.spec.batch,
+                ..Stats::default()
+            },
+            rng: Rng::new(config.seed),
+            corpus: Corpus::default(),
+            findings: Findings::default(),
+            interest: Arc::new(Interest::new(config.probes, config.slow_factor)),
+            strategy: (config.spec.new)(&settings),
+        };
+        Ok(Engine::with(config, state))
+    }
+
+    /// Continues a campaign from its state. The configuration must be the one it was begun with;
+    /// guidance, seed and probes are checked here, the rest is the caller's to check.
+    pub fn resume(config: Config, state: State) -> Result<Engine, ResumeError> {
+        Settings::new(config.spec.settings, &config.settings).map_err(ResumeError::Setting)?;
+        let same = [
+            (
+                "guidance",
+                state.guidance.clone(),
+                config.spec.name.to_owned(),
+            ),
+            ("seed", state.seed.to_string(), config.seed.to_string()),
+            (
+                "edge probes",
+                state.stats.edges_total.to_string(),
+                config.probes.to_string(),
+            ),
+        ];
+        for (what, found, expected) in same {
+            if found != expected {
+                return Err(ResumeError::Other {
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        Ok(Engine::with(config, state))
+    }
+
+    fn with(mut config: Config, state: State) -> Engine {
+        config.input_bytes_max = config.input_bytes_max.max(1);
+        let max = config.input_bytes_max as usize;
+        let seeds = std::mem::take(&mut config.seeds);
+        let seeds = seeds
+            .into_iter()
+            .map(|seed| Arc::from(&seed[..seed.len().min(max)]))
+            .collect();
+        Engine {
+            config,
+            seeds,
+            tables: None,
+            state,
+        }
+    }
+
+    /// Plans the next batch: the guidance's batch size, or fewer trials if fewer are left or if the
+    /// guidance must see these before it goes on. Never empty unless `trials_left` is 0.
+    pub fn next_batch(&mut self, trials_left: u64) -> Batch {
+        let room = trials_left.min(u64::from(self.config.spec.batch)) as u32;
+        let mut groups = Vec::new();
+        let view = view!(self);
+        let guidance = self.state.strategy.guidance();
+        if room > 0 {
+            guidance.plan(&view, &mut self.state.rng, room, &mut groups);
+        }
+        let version = guidance.tables_version(&view);
+        let tables = match &self.tables {
+            Some((of, tables)) if *of == version => tables.clone(),
+            _ => Arc::new(guidance.tables(&view)),
+        };
+        self.tables = Some((version, tables.clone()));
+        let batch = Batch::new(
+            groups,
+            tables,
+            self.state.interest.clone(),
+            self.state.stats.execs,
+        );
+        assert!(
+            batch.len() <= room as usize,
+            "a guidance planned {} trials of {room}",
+            batch.len()
+        );
+        assert!(room == 0 || !batch.is_empty(), "a guidance planned nothing");
+        batch
+    }
+
+    /// Judges a batch in order. `outcomes[i]` is what came of the batch's trial `i`.
+    ///
+    /// Panics if this is not the batch last planned or if outcomes are missing.
+    pub fn finish_batch(&mut self, batch: &Batch, outcomes: Vec<Outcome>) -> Vec<Decision> {
+        assert_eq!(
+            batch.first_trial(),
+            self.state.stats.execs,
+            "batches are judged in order, once"
+        );
+        assert_eq!(batch.len(), outcomes.len(), "one outcome per trial");
+        let mut decisions = Vec::new();
+        let mut outcomes = outcomes.into_iter();
+        for (range, group) in batch.groups() {
+            for (nth, mut outcome) in outcomes.by_ref().take(range.len()).enumerate() {
+                self.count(&outcome);
+                if let Some(detail) = outcome.detail.take() {
+                    let judged = Judged {
+                        group,
+                        nth: nth as u32,
+                        outcome: &outcome,
+                        detail: &detail,
+                        news: News::default(),
+                    };
+                    self.judge(judged, &mut decisions);
+                }
+            }
+        }
+        let view = view!(self);
+        self.state.strategy.guidance().end_batch(&view);
+        self.state.stats.edges = self.state.interest.all.edges();
+        self.state.stats.valid_edges = self.state.interest.valid.edges();
+        self.state.stats.corpus = self.state.corpus.len() as u32;
+        self.state.stats.unique_findings = self.state.findings.len() as u64;
+        decisions
+    }
+
+    #[inline]
+    fn count(&mut self, outcome: &Outcome) {
+        let stats = &mut self.state.stats;
+        stats.execs += 1;
+        stats.fuel_total += outcome.fuel;
+        stats.fuel_max = stats.fuel_max.max(outcome.fuel);
+        match outcome.exit.status() {
+            Status::Valid => stats.valid += 1,
+            Status::Invalid | Status::Overrun => stats.invalid += 1,
+            Status::Interesting => stats.findings += 1,
+        }
+    }
+
+    fn judge(&mut self, mut judged: Judged<'_>, decisions: &mut Vec<Decision>) {
+        let trial = self.state.stats.execs - 1;
+        let outcome = judged.outcome;
+        if let Some(kind) = FindingKind::of(outcome.exit) {
+            decisions.push(self.find(kind, outcome, judged.detail, trial));
+            return;
+        }
+        // Counts of other variants would be right too, but their fuel need not be comparable.
+        if judged.group.variant == Variant::Fast {
+            decisions.extend(self.slow(outcome, judged.detail, trial));
+            judged.news = self.absorb(outcome.exit, judged.detail);
+        }
+        let view = view!(self);
+        let judgement = self.state.strategy.guidance().judge(&view, &judged);
+        let (id, decision) = match judgement {
+            Judgement::Discard => return,
+            Judgement::Keep(reason) => self.keep(&judged, reason, trial),
+            Judgement::Replace(id) => self.replace(&judged, id),
+        };
+        decisions.push(decision);
+        let view = view!(self);
+        self.state.strategy.guidance().kept(&view, id, &judged);
+    }
+
+    fn find(
+        &mut self,
+        kind: FindingKind,
+        outcome: &Outcome,
+        detail: &Detail,
+        trial: u64,
+    ) -> Decision {
+        let stack = detail.stack.unwrap_or(StackKey(u64::from(outcome.site)));
+        let key = FindingKey { kind, stack };
+        let first = self.state.findings.add(key, || FindingRecord {
+            exit: outcome.exit,
+            site: outcome.site,
+            trial,
+            input_hash: *blake3::hash(&detail.input).as_bytes(),
+            count: 0,
+        });
+        let findings = &self.state.interest.findings;
+        if findings.is_new(outcome.exit, outcome.site)
+            || findings.seen.novelty(&detail.counts).any()
+        {
+            let interest = Arc::make_mut(&mut self.state.interest);
+            interest
+                .findings
+                .absorb(outcome.exit, outcome.site, &detail.counts);
+        }
+        Decision::Finding {
+            key,
+            first,
+            exit: outcome.exit,
+            site: outcome.site,
+            fuel: outcome.fuel,
+            input: detail.input.clone(),
+            trial,
+        }
+    }
+
+    fn slow(&mut self, outcome: &Outcome, detail: &Detail, trial: u64) -> Option<Decision> {
+        let slow = &self.state.interest.slow;
+        if !slow.is_slow(outcome.fuel, outcome.input_bytes) {
+            return None;
+        }
+        let expected = slow.expected(outcome.input_bytes)?;
+        let interest = Arc::make_mut(&mut self.state.interest);
+        interest.slow.absorb(outcome.fuel, outcome.input_bytes);
+        self.state.stats.slow_findings += 1;
+        Some(Decision::Slow {
+            fuel: outcome.fuel,
+            expected,
+            input: detail.input.clone(),
+            trial,
+        })
+    }
+
+    /// What is new, which is not new any more afterwards.
+    fn absorb(&mut self, exit: Exit, detail: &Detail) -> News {
+        let interest = &self.state.interest;
+        let mut news = News {
+            all: interest.all.novelty(&detail.counts),
+            ..News::default()
+        };
+        if exit.status() == Status::Valid {
+            news.valid = interest.valid.novelty(&detail.counts);
+        }
+        if news.all.any() || news.valid.any() {
+            let interest = Arc::make_mut(&mut self.state.interest);
+            interest.all.absorb(&detail.counts);
+            if news.valid.any() {
+                interest.valid.absorb(&detail.counts);
+            }
+        }
+        news
+    }
+
+    fn keep(&mut self, judged: &Judged<'_>, reason: Reason, trial: u64) -> (TestcaseId, Decision) {
+        let Judged {
+            group,
+            outcome,
+            detail,
+            ..
+        } = *judged;
+        let depth = group
+            .parent
+            .map_or(0, |parent| self.state.corpus.get(parent).depth);
+        let id = self.state.corpus.add(Testcase {
+            bytes: Arc::from(&detail.input[..]),
+            fuel: outcome.fuel,
+            edges: detail.counts.len() as u32,
+            trace_hash: detail.trace_hash,
+            valid: outcome.exit.status() == Status::Valid,
+            depth: depth + 1,
+            parent: group.parent,
+            reason,
+            trial,
+        });
+        let interest = Arc::make_mut(&mut self.state.interest);
+        interest.slow.add(outcome.fuel, outcome.input_bytes);
+        let new_edges = judged.news.all.edges;
+        (
+            id,
+            Decision::Kept {
+                id,
+                reason,
+                new_edges,
+                trial,
+            },
+        )
+    }
+
+    fn replace(&mut self, judged: &Judged<'_>, id: TestcaseId) -> (TestcaseId, Decision) {
+        let from_bytes = self.state.corpus.get(id).bytes.len() as u32;
+        let bytes = Arc::from(&judged.detail.input[..]);
+        self.state.corpus.replace(id, bytes, judged.outcome.fuel);
+        (id, Decision::Trimmed { id, from_bytes })
+    }
+
+    /// What is interesting as of now. Workers should use [`Batch::interest`], which is the same
+    /// until the batch is judged.
+    pub fn interest(&self) -> Arc<Interest> {
+        self.state.interest.clone()
+    }
+
+    /// Counts, as of the last batch judged.
+    pub fn stats(&self) -> &Stats {
+        &self.state.stats
+    }
+
+    /// The corpus.
+    pub fn corpus(&self) -> &Corpus {
+        &self.state.corpus
+    }
+
+    /// The findings.
+    pub fn findings(&self) -> &Findings {
+        &self.state.findings
+    }
+
+    /// The guidance.
+    pub fn spec(&self) -> &'static Spec {
+        self.config.spec
+    }
+
+    /// Everything learnt so far. Only meaningful between batches.
+    pub fn checkpoint(&self) -> &State {
+        &self.state
+    }
+
+    /// BLAKE3 of everything learnt so far, in hexadecimal: equal campaigns have equal hashes.
+    pub fn state_hash(&self) -> String {
+        digest::digest(&self.state)
+    }
+}

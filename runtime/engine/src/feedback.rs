@@ -1,0 +1,11 @@
+//! What counts as new: AFL's count buckets, and what has been seen of them.
+//!
+//! In: raw hit counts of one run. Out: whether it showed anything new. Three records are kept
+//! apart: all runs that were no finding, valid runs, and findings. This file does not know what a
+//! probe means, and it decides nothing about keeping inputs.
+
+mod interest;
+mod seen;
+
+pub use interest::{FindingFilter, Interest, SlowFilter};
+pub use seen::{Novelty, Seen, bucket, scan, trace_hash};

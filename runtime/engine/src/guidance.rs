@@ -1,0 +1,148 @@
+//! Guidances: what decides which inputs to try next.
+//!
+//! A guidance plans groups of trials, and learns from judged outcomes and nowhere else. Adding one
+//! is a file below, a `mod` line, a variant of [`Strategy`] if its state is of a new shape, and an
+//! entry in [`ALL`]; the program, `list` and the conformance tests need nothing more.
+
+pub mod afl;
+pub mod blind;
+mod byte_loop;
+pub mod sandglass;
+
+use serde::{Deserialize, Serialize};
+
+pub use byte_loop::{ByteLoop, LoopConfig};
+
+use crate::batch::Group;
+use crate::corpus::{Corpus, Reason, TestcaseId};
+use crate::dictionary::Token;
+use crate::feedback::{Interest, Novelty};
+use crate::havoc::Tables;
+use crate::rng::Rng;
+use crate::settings::{Setting, Settings};
+use crate::trial::{Detail, Outcome};
+
+/// What a guidance's inputs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// Bytes for the target.
+    Bytes,
+    /// Choices for a generator.
+    Choices,
+}
+
+/// A guidance, for lists and for making one.
+#[derive(Debug)]
+pub struct Spec {
+    /// As the user types it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it was published, if it was.
+    pub paper: Option<&'static str>,
+    /// What it proposes.
+    pub input: InputKind,
+    /// Trials in a batch. Part of what the guidance is, never of the workers.
+    pub batch: u32,
+    /// What the user can set.
+    pub settings: &'static [Setting],
+    /// Makes one.
+    pub new: fn(&Settings) -> Strategy,
+}
+
+/// All guidances; the first is the default.
+pub const ALL: &[&Spec] = &[&sandglass::SPEC, &afl::SPEC, &blind::SPEC];
+
+/// The guidance of this name.
+pub fn find(name: &str) -> Option<&'static Spec> {
+    ALL.iter().copied().find(|spec| spec.name == name)
+}
+
+/// What a guidance may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The corpus as it is now.
+    pub corpus: &'a Corpus,
+    /// What has been seen by now.
+    pub interest: &'a Interest,
+    /// The user's seeds, none longer than the limit.
+    pub seeds: &'a [std::sync::Arc<[u8]>],
+    /// Tokens given at the start.
+    pub tokens: &'a [Token],
+    /// The limit of inputs.
+    pub input_bytes_max: u32,
+    /// Trials judged so far.
+    pub trials: u64,
+}
+
+/// What a trial showed beyond what had been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Beyond all runs.
+    pub all: Novelty,
+    /// Beyond valid runs; nothing unless this run was valid.
+    pub valid: Novelty,
+}
+
+/// A trial that is to be judged: one with detail, and no finding.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// The group that it belonged to.
+    pub group: &'a Group,
+    /// Its index in the group.
+    pub nth: u32,
+    /// How it ended.
+    pub outcome: &'a Outcome,
+    /// What it did.
+    pub detail: &'a Detail,
+    /// What was new. Nothing for variants other than the fast one.
+    pub news: News,
+}
+
+/// What becomes of a trial's input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It enters the corpus.
+    Keep(Reason),
+    /// It takes the place of a testcase that it is a trimmed form of.
+    Replace(TestcaseId),
+    /// Nothing.
+    Discard,
+}
+
+/// Decides what to run, and learns from what came of it.
+pub trait Guidance {
+    /// Plans at least one and at most `room` trials, appending their groups.
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>);
+
+    /// Judges one trial. Called in the order of the batch; boring trials and findings are left out.
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement;
+
+    /// Learns that the trial just judged entered the corpus as, or replaced, this testcase.
+    fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>);
+
+    /// Learns that all trials of the batch have been judged.
+    fn end_batch(&mut self, view: &View<'_>);
+
+    /// What mutation reads, as of now.
+    fn tables(&self, view: &View<'_>) -> Tables;
+
+    /// Changes whenever `tables` would.
+    fn tables_version(&self, view: &View<'_>) -> u64;
+}
+
+/// Every state that a guidance can have. Checkpoints hold this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strategy {
+    /// The loop of the byte guidances.
+    Bytes(Box<ByteLoop>),
+}
+
+impl Strategy {
+    /// As a guidance.
+    pub fn guidance(&mut self) -> &mut dyn Guidance {
+        match self {
+            Strategy::Bytes(state) => &mut **state,
+        }
+    }
+}

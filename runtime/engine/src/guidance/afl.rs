@@ -1,0 +1,81 @@
+//! The byte baseline of the papers: AFL 2.52b as "FidgetyAFL", without its deterministic stages.
+//!
+//! Source: `afl-fuzz.c` 2.52b, run with `-d`, as in the evaluation of Zest (ISSTA 2019, §5). Havoc,
+//! then 15 rounds of splicing, per queue entry; culling by fuel × size per edge; energy from speed,
+//! coverage, handicap and depth; trimming. Validity is recorded and not used. No solving of
+//! comparisons, and no automatic tokens.
+//!
+//! Departures, all of them for the sake of determinism and of workers:
+//! - trials are planned in batches of 1,024, so a child found in a batch is a parent in the next,
+//!   and a stage whose children found something is doubled between batches;
+//! - fuel stands in for execution time; there is no calibration, because runs do not vary;
+//! - the ten minutes after which AFL allows larger blocks are 600,000 trials;
+//! - an input is trimmed once it is kept and not once it is chosen;
+//! - edges are exact arms, entries and calls, without hash collisions, and counts do not wrap.
+
+use super::byte_loop::{ByteLoop, LoopConfig};
+use super::{InputKind, Spec, Strategy};
+use crate::settings::{Setting, SettingKind, Settings};
+
+/// The guidance `afl`.
+pub static SPEC: Spec = Spec {
+    name: "afl",
+    summary: "AFL 2.52b without deterministic stages: havoc, splicing, culling, energy",
+    paper: Some("M. Zalewski, american fuzzy lop 2.52b"),
+    input: InputKind::Bytes,
+    batch: 1024,
+    settings: SETTINGS,
+    new,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "splice",
+        summary: "rounds of splicing after havoc",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "culling",
+        summary: "prefer the cheapest testcase of each edge",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "energy",
+        summary: "more children for fast, large, late and deep testcases",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "trim",
+        summary: "shorten testcases as long as their trace stays",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "autodict",
+        summary: "use tokens found in the program's data",
+        kind: SettingKind::Switch { default: false },
+    },
+    Setting {
+        name: "stack_pow2",
+        summary: "2^(1 + below(this)) stacked operators per child",
+        kind: SettingKind::Number {
+            min: 1,
+            max: 8,
+            default: 7,
+        },
+    },
+];
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+        keep: true,
+        keep_valid: false,
+        all_seeds: true,
+        splice: settings.is_on("splice"),
+        culling: settings.is_on("culling"),
+        energy: settings.is_on("energy"),
+        trim: settings.is_on("trim"),
+        solve: false,
+        autodict: settings.is_on("autodict"),
+        stack_pow2: settings.number("stack_pow2") as u32,
+    })))
+}

@@ -1,0 +1,34 @@
+//! The control: seeds, then uniformly random bytes, without learning anything.
+//!
+//! Coverage is recorded and nothing but seeds enters the corpus, so what it reaches is what chance
+//! alone reaches in as many trials.
+
+use super::byte_loop::{ByteLoop, LoopConfig};
+use super::{InputKind, Spec, Strategy};
+use crate::settings::Settings;
+
+/// The guidance `blind`.
+pub static SPEC: Spec = Spec {
+    name: "blind",
+    summary: "uniformly random bytes: a control for the others",
+    paper: None,
+    input: InputKind::Bytes,
+    batch: 1024,
+    settings: &[],
+    new,
+};
+
+fn new(_: &Settings) -> Strategy {
+    Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+        keep: false,
+        keep_valid: false,
+        all_seeds: true,
+        splice: false,
+        culling: false,
+        energy: false,
+        trim: false,
+        solve: false,
+        autodict: false,
+        stack_pow2: 7,
+    })))
+}

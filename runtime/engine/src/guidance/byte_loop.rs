@@ -1,0 +1,502 @@
+//! The loop that the byte guidances share: seeds, jobs, and stages of mutants.
+//!
+//! In: settings, and judged outcomes. Out: groups of trials. Seeds come first. Then jobs, short
+//! series of given inputs that wait for each other's outcomes (a run that records comparisons, its
+//! solutions, the steps of trimming), may take up to three quarters of a batch; stages of havoc take
+//! the rest. What a guidance is in particular, it says in its [`LoopConfig`].
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Guidance, Judged, Judgement, View};
+use crate::batch::{Group, Plan};
+use crate::corpus::{Reason, TestcaseId};
+use crate::dictionary::{Token, TokenSource};
+use crate::havoc::Tables;
+use crate::rng::Rng;
+use crate::schedule::{HAVOC_MAX_MULT, Queue};
+use crate::solve::{self, Solution};
+use crate::splice::splice;
+use crate::trial::{Status, Variant};
+use crate::trim::Trim;
+
+/// `HAVOC_CYCLES`, `HAVOC_MIN`, `SPLICE_CYCLES`, `SPLICE_HAVOC` of AFL 2.52b.
+const HAVOC_CYCLES: u64 = 256;
+const HAVOC_MIN: u64 = 16;
+const SPLICE_CYCLES: u32 = 15;
+const SPLICE_HAVOC: u64 = 32;
+/// Trials after which larger blocks are allowed: AFL's ten minutes at 1,000 a second.
+const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
+/// Jobs may take this many quarters of a batch while there is something else to do.
+const JOB_QUARTERS: u32 = 3;
+/// Most solutions of one run.
+const SOLUTIONS_MAX: usize = 1_024;
+/// Most tokens taken from comparisons, as AFL's `MAX_AUTO_EXTRAS`.
+const TOKENS_MAX: usize = 500;
+
+/// What a byte guidance is in particular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopConfig {
+    /// Keep what is new; else mutants are random bytes and only seeds are kept.
+    pub keep: bool,
+    /// Keep the first valid input of each edge.
+    pub keep_valid: bool,
+    /// Keep seeds that show nothing new.
+    pub all_seeds: bool,
+    /// Splice after havoc.
+    pub splice: bool,
+    /// Prefer the favored.
+    pub culling: bool,
+    /// Weigh stages by energy.
+    pub energy: bool,
+    /// Trim what is kept.
+    pub trim: bool,
+    /// Solve comparisons.
+    pub solve: bool,
+    /// Use automatic tokens.
+    pub autodict: bool,
+    /// 2^(1 + below(this)) operators per child.
+    pub stack_pow2: u32,
+}
+
+/// Mutants of one parent, as many as its energy allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stage {
+    /// Nothing if it is a seed that was not kept.
+    parent: Option<TestcaseId>,
+    /// The parent's bytes, or a splice of them.
+    bytes: Arc<[u8]>,
+    seed: u64,
+    planned: u64,
+    max: u64,
+    energy: u32,
+}
+
+/// A short series of given inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Job {
+    /// Run a testcase in the variant that records comparisons.
+    Compare(TestcaseId),
+    /// Try what would satisfy comparisons.
+    Solve {
+        parent: TestcaseId,
+        /// The last is the next.
+        solutions: Vec<Solution>,
+    },
+    /// Shorten a testcase.
+    Trim { id: TestcaseId, trim: Trim },
+}
+
+/// What a group of the batch in flight is for; its index is the group's purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Flight {
+    Seeds,
+    Compare(TestcaseId),
+    Solve {
+        sites: Vec<u32>,
+    },
+    Trim {
+        id: TestcaseId,
+        trim: Trim,
+        tried: u32,
+        success: Option<u32>,
+    },
+    Stage {
+        stage: Stage,
+        finds: u32,
+    },
+}
+
+/// How often a comparison site has been tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Tries {
+    /// Solutions tried since one of them was kept.
+    barren: u32,
+}
+
+/// The state of a byte guidance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteLoop {
+    config: LoopConfig,
+    queue: Queue,
+    seeds_planned: u32,
+    jobs: VecDeque<Job>,
+    stages: VecDeque<Stage>,
+    flights: Vec<Flight>,
+    sites: BTreeMap<u32, Tries>,
+    /// From comparisons, in the order found.
+    tokens: Vec<Vec<u8>>,
+    token_set: BTreeSet<Vec<u8>>,
+}
+
+impl ByteLoop {
+    /// A loop that has seen nothing.
+    pub fn new(config: LoopConfig) -> ByteLoop {
+        ByteLoop {
+            config,
+            queue: Queue::default(),
+            seeds_planned: 0,
+            jobs: VecDeque::new(),
+            stages: VecDeque::new(),
+            flights: Vec::new(),
+            sites: BTreeMap::new(),
+            tokens: Vec::new(),
+            token_set: BTreeSet::new(),
+        }
+    }
+
+    fn block_level(&self, trials: u64) -> u32 {
+        if trials < TRIALS_UNTIL_LARGE_BLOCKS {
+            1
+        } else {
+            self.queue.cycle().clamp(1, 3) as u32
+        }
+    }
+
+    fn fly(
+        &mut self,
+        flight: Flight,
+        plan: Plan,
+        trials: u32,
+        parent: Option<TestcaseId>,
+        groups: &mut Vec<Group>,
+    ) {
+        let stage = matches!(flight, Flight::Stage { .. } | Flight::Solve { .. });
+        let compares = matches!(flight, Flight::Compare(_));
+        groups.push(Group {
+            plan,
+            trials,
+            variant: if compares {
+                Variant::Compares
+            } else {
+                Variant::Fast
+            },
+            wants_detail: !stage,
+            parent,
+            purpose: self.flights.len() as u64,
+        });
+        self.flights.push(flight);
+    }
+
+    /// Up to `room` seeds; how many.
+    fn plan_seeds(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
+        let rest = &view.seeds[self.seeds_planned as usize..];
+        let seeds: Vec<_> = rest.iter().take(room as usize).cloned().collect();
+        let count = seeds.len() as u32;
+        if count > 0 {
+            self.seeds_planned += count;
+            self.fly(Flight::Seeds, Plan::Given(seeds), count, None, groups);
+        }
+        count
+    }
+
+    /// Up to `room` trials of waiting jobs, each at most once; how many.
+    fn plan_jobs(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
+        let mut left = room;
+        for _ in 0..self.jobs.len() {
+            if left == 0 {
+                break;
+            }
+            let Some(job) = self.jobs.pop_front() else {
+                break;
+            };
+            match job {
+                Job::Compare(id) => {
+                    let input = view.corpus.get(id).bytes.clone();
+                    self.fly(
+                        Flight::Compare(id),
+                        Plan::Given(vec![input]),
+                        1,
+                        Some(id),
+                        groups,
+                    );
+                    left -= 1;
+                }
+                Job::Solve {
+                    parent,
+                    mut solutions,
+                } => {
+                    let count = solutions.len().min(left as usize);
+                    let (mut inputs, mut sites) =
+                        (Vec::with_capacity(count), Vec::with_capacity(count));
+                    for solution in solutions.drain(solutions.len() - count..).rev() {
+                        sites.push(solution.site);
+                        inputs.push(Arc::from(solution.input));
+                    }
+                    self.fly(
+                        Flight::Solve { sites },
+                        Plan::Given(inputs),
+                        count as u32,
+                        Some(parent),
+                        groups,
+                    );
+                    left -= count as u32;
+                    if !solutions.is_empty() {
+                        self.jobs.push_back(Job::Solve { parent, solutions });
+                    }
+                }
+                Job::Trim { id, trim } => {
+                    let inputs = trim.propose(left);
+                    let tried = inputs.len() as u32;
+                    let flight = Flight::Trim {
+                        id,
+                        trim,
+                        tried,
+                        success: None,
+                    };
+                    self.fly(flight, Plan::Given(inputs), tried, Some(id), groups);
+                    left -= tried;
+                }
+            }
+        }
+        room - left
+    }
+
+    /// Exactly `room` mutants.
+    fn plan_stages(
+        &mut self,
+        view: &View<'_>,
+        rng: &mut Rng,
+        mut room: u32,
+        groups: &mut Vec<Group>,
+    ) {
+        while room > 0 {
+            let mut stage = match self.stages.pop_front() {
+                Some(stage) => stage,
+                None => {
+                    self.next_parent(view, rng);
+                    continue;
+                }
+            };
+            let count = (stage.max - stage.planned).min(u64::from(room)) as u32;
+            let plan = if self.config.keep {
+                Plan::Havoc {
+                    parent: stage.bytes.clone(),
+                    seed: stage.seed,
+                    first: stage.planned,
+                }
+            } else {
+                Plan::Random {
+                    seed: stage.seed.wrapping_add(stage.planned),
+                }
+            };
+            stage.planned += u64::from(count);
+            room -= count;
+            let parent = stage.parent;
+            self.fly(
+                Flight::Stage { stage, finds: 0 },
+                plan,
+                count,
+                parent,
+                groups,
+            );
+        }
+    }
+
+    /// Adds the stages of the next parent: havoc, then splices.
+    fn next_parent(&mut self, view: &View<'_>, rng: &mut Rng) {
+        let Some(id) = self.queue.next(self.config.culling, rng) else {
+            let bytes = match rng.index(view.seeds.len()) {
+                at if at < view.seeds.len() => view.seeds[at].clone(),
+                _ => Arc::from(&b"\n"[..]),
+            };
+            self.add_stage(None, bytes, HAVOC_CYCLES, 100, rng);
+            return;
+        };
+        let energy = if self.config.energy {
+            self.queue.energy(view.corpus, id)
+        } else {
+            100
+        };
+        let bytes = view.corpus.get(id).bytes.clone();
+        self.add_stage(Some(id), bytes.clone(), HAVOC_CYCLES, energy, rng);
+        if self.config.splice && bytes.len() > 1 && view.corpus.len() > 1 {
+            for _ in 0..SPLICE_CYCLES {
+                if let Some(spliced) = splice_partner(view, id, &bytes, rng) {
+                    self.add_stage(Some(id), spliced, SPLICE_HAVOC, energy, rng);
+                }
+            }
+        }
+    }
+
+    fn add_stage(
+        &mut self,
+        parent: Option<TestcaseId>,
+        bytes: Arc<[u8]>,
+        cycles: u64,
+        energy: u32,
+        rng: &mut Rng,
+    ) {
+        self.stages.push_back(Stage {
+            parent,
+            bytes,
+            seed: rng.word(),
+            planned: 0,
+            max: (cycles * u64::from(energy) / 100).max(HAVOC_MIN),
+            energy,
+        });
+    }
+
+    /// What a run that recorded comparisons leads to.
+    fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let detail = judged.detail;
+        let tries = |site: u32| self.sites.get(&site).map_or(0, |tries| tries.barren);
+        let mut solutions = solve::solve(detail, view.input_bytes_max, SOLUTIONS_MAX, tries);
+        if !solutions.is_empty() {
+            solutions.reverse();
+            self.jobs.push_back(Job::Solve {
+                parent: id,
+                solutions,
+            });
+        }
+        if self.config.autodict {
+            for token in solve::tokens(detail) {
+                if self.tokens.len() < TOKENS_MAX && self.token_set.insert(token.clone()) {
+                    self.tokens.push(token);
+                }
+            }
+        }
+    }
+}
+
+/// AFL's choice of a partner: a random other one, or else the next that is long enough.
+fn splice_partner(
+    view: &View<'_>,
+    id: TestcaseId,
+    bytes: &[u8],
+    rng: &mut Rng,
+) -> Option<Arc<[u8]>> {
+    let count = view.corpus.len();
+    let mut at = rng.index(count);
+    while at == id.index() {
+        at = rng.index(count);
+    }
+    let long_enough =
+        |at: &usize| *at != id.index() && view.corpus.get(TestcaseId(*at as u32)).bytes.len() >= 2;
+    let partner = (at..count).find(long_enough)?;
+    let partner = view.corpus.get(TestcaseId(partner as u32));
+    splice(bytes, &partner.bytes, rng).map(Arc::from)
+}
+
+impl Guidance for ByteLoop {
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        assert!(self.flights.is_empty(), "the last batch was not judged");
+        // Seeds are judged before anything is made of them.
+        if self.plan_seeds(view, room, groups) > 0 {
+            return;
+        }
+        let for_jobs = (u64::from(room) * u64::from(JOB_QUARTERS)).div_ceil(4) as u32;
+        let jobs = self.plan_jobs(view, for_jobs, groups);
+        self.plan_stages(view, rng, room - jobs, groups);
+    }
+
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let flight = &mut self.flights[judged.group.purpose as usize];
+        match flight {
+            Flight::Compare(id) => {
+                let id = *id;
+                self.compared(view, id, judged);
+                return Judgement::Discard;
+            }
+            Flight::Trim { id, success, .. } => {
+                let testcase = view.corpus.get(*id);
+                let valid = judged.outcome.exit.status() == Status::Valid;
+                let same =
+                    judged.detail.trace_hash == testcase.trace_hash && valid == testcase.valid;
+                if same && success.is_none() {
+                    *success = Some(judged.nth);
+                    return Judgement::Replace(*id);
+                }
+            }
+            Flight::Seeds if self.config.all_seeds => return Judgement::Keep(Reason::Seed),
+            Flight::Seeds if judged.news.all.any() => return Judgement::Keep(Reason::Seed),
+            Flight::Seeds | Flight::Solve { .. } | Flight::Stage { .. } => {}
+        }
+        let news = judged.news;
+        match () {
+            () if !self.config.keep => Judgement::Discard,
+            () if news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if news.valid.edges > 0 && self.config.keep_valid => {
+                Judgement::Keep(Reason::ValidEdge)
+            }
+            () if news.all.buckets > 0 => Judgement::Keep(Reason::Count),
+            () => Judgement::Discard,
+        }
+    }
+
+    fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let counts = &judged.detail.counts;
+        if id.index() < self.queue.len() {
+            self.queue.rate(view.corpus, id, counts);
+            return;
+        }
+        self.queue.add(view.corpus, id, counts);
+        match &mut self.flights[judged.group.purpose as usize] {
+            Flight::Stage { finds, .. } => *finds += 1,
+            Flight::Solve { sites } => {
+                self.sites
+                    .insert(sites[judged.nth as usize], Tries::default());
+            }
+            Flight::Seeds | Flight::Compare(_) | Flight::Trim { .. } => {}
+        }
+        if self.config.solve {
+            self.jobs.push_back(Job::Compare(id));
+        }
+        if self.config.trim
+            && let Some(trim) = Trim::new(view.corpus.get(id).bytes.clone())
+        {
+            self.jobs.push_back(Job::Trim { id, trim });
+        }
+    }
+
+    fn end_batch(&mut self, _: &View<'_>) {
+        for flight in std::mem::take(&mut self.flights).into_iter().rev() {
+            match flight {
+                Flight::Seeds | Flight::Compare(_) => {}
+                Flight::Solve { sites } => {
+                    for site in sites {
+                        let tries = self.sites.entry(site).or_default();
+                        tries.barren = tries.barren.saturating_add(1);
+                    }
+                }
+                Flight::Trim {
+                    id,
+                    mut trim,
+                    tried,
+                    success,
+                } => {
+                    if trim.learn(tried, success) {
+                        self.jobs.push_back(Job::Trim { id, trim });
+                    }
+                }
+                Flight::Stage { mut stage, finds } => {
+                    for _ in 0..finds {
+                        if stage.energy <= HAVOC_MAX_MULT * 100 {
+                            stage.max *= 2;
+                            stage.energy *= 2;
+                        }
+                    }
+                    // In reverse, so that the first unfinished stage is the first again.
+                    if stage.planned < stage.max {
+                        self.stages.push_front(stage);
+                    }
+                }
+            }
+        }
+    }
+
+    fn tables(&self, view: &View<'_>) -> Tables {
+        let usable = |token: &&Token| token.source == TokenSource::User || self.config.autodict;
+        let mut tokens: Vec<Token> = view.tokens.iter().filter(usable).cloned().collect();
+        tokens.extend(self.tokens.iter().map(|token| Token::automatic(&token[..])));
+        Tables::new(&tokens, view.input_bytes_max)
+            .with_block_level(self.block_level(view.trials))
+            .with_stack_pow2(self.config.stack_pow2)
+    }
+
+    fn tables_version(&self, view: &View<'_>) -> u64 {
+        (self.tokens.len() as u64) << 8 | u64::from(self.block_level(view.trials))
+    }
+}

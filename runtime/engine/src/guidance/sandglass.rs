@@ -1,0 +1,89 @@
+//! Our own guidance for byte inputs: AFL's loop, and comparisons solved.
+//!
+//! The loop is that of [`afl`](super::afl). On top of it:
+//! - every kept input runs once in the variant that records comparisons, and what it compared is
+//!   written over what it read ([`crate::solve`]); operands that are not in the input become
+//!   tokens;
+//! - tokens from the program's data are used;
+//! - an input that is the first valid one to hit a probe is kept, as in Zest;
+//! - fewer operators are stacked: small changes keep more of what a parent is worth, and a child
+//!   costs a third. Chosen by trying.
+//!
+//! Each of these is a setting, so that it can be measured without.
+
+use super::byte_loop::{ByteLoop, LoopConfig};
+use super::{InputKind, Spec, Strategy};
+use crate::settings::{Setting, SettingKind, Settings};
+
+/// The guidance `sandglass`.
+pub static SPEC: Spec = Spec {
+    name: "sandglass",
+    summary: "AFL's loop with comparisons solved from recorded operands, for bytes",
+    paper: None,
+    input: InputKind::Bytes,
+    batch: 1024,
+    settings: SETTINGS,
+    new,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "solve",
+        summary: "write what a comparison wants over what it read",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "autodict",
+        summary: "use tokens found in the program's data and comparisons",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "trim",
+        summary: "shorten testcases as long as their trace stays",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "keep_valid",
+        summary: "keep the first valid input of each edge",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "splice",
+        summary: "rounds of splicing after havoc",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "culling",
+        summary: "prefer the cheapest testcase of each edge",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "energy",
+        summary: "more children for fast, large, late and deep testcases",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "stack_pow2",
+        summary: "2^(1 + below(this)) stacked operators per child",
+        kind: SettingKind::Number {
+            min: 1,
+            max: 8,
+            default: 4,
+        },
+    },
+];
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+        keep: true,
+        keep_valid: settings.is_on("keep_valid"),
+        all_seeds: false,
+        splice: settings.is_on("splice"),
+        culling: settings.is_on("culling"),
+        energy: settings.is_on("energy"),
+        trim: settings.is_on("trim"),
+        solve: settings.is_on("solve"),
+        autodict: settings.is_on("autodict"),
+        stack_pow2: settings.number("stack_pow2") as u32,
+    })))
+}

@@ -1,0 +1,195 @@
+//! Settings of a guidance: names, ranges, defaults, and what the user gave.
+//!
+//! In: text, as from `--set KEY=VALUE`. Out: checked values, one for every setting of the guidance.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What values a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingKind {
+    /// `on` or `off`.
+    Switch {
+        /// If not given.
+        default: bool,
+    },
+    /// A whole number.
+    Number {
+        /// The least.
+        min: u64,
+        /// The greatest.
+        max: u64,
+        /// If not given.
+        default: u64,
+    },
+}
+
+/// One setting of a guidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Range and default.
+    pub kind: SettingKind,
+}
+
+impl Setting {
+    /// The values it takes: `on|off`, or `1..=7`.
+    pub fn range(&self) -> String {
+        match self.kind {
+            SettingKind::Switch { .. } => "on|off".to_owned(),
+            SettingKind::Number { min, max, .. } => format!("{min}..={max}"),
+        }
+    }
+
+    /// The value it has if none is given.
+    pub fn default_value(&self) -> String {
+        match self.kind {
+            SettingKind::Switch { default } => if default { "on" } else { "off" }.to_owned(),
+            SettingKind::Number { default, .. } => default.to_string(),
+        }
+    }
+}
+
+/// A setting that does not exist or does not take the value given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError {
+    /// The key, as given.
+    pub name: String,
+    /// What is wrong with it, and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "setting `{}`: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// A value for every setting of a guidance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    values: BTreeMap<&'static str, u64>,
+}
+
+impl Settings {
+    /// Checks what the user gave against what there is.
+    pub fn new(
+        known: &[Setting],
+        given: &BTreeMap<String, String>,
+    ) -> Result<Settings, SettingError> {
+        let mut values = BTreeMap::new();
+        for setting in known {
+            let default = match setting.kind {
+                SettingKind::Switch { default } => u64::from(default),
+                SettingKind::Number { default, .. } => default,
+            };
+            values.insert(setting.name, default);
+        }
+        for (name, text) in given {
+            let error = |message| SettingError {
+                name: name.clone(),
+                message,
+            };
+            let Some(setting) = known.iter().find(|setting| setting.name == name) else {
+                let names: Vec<_> = known.iter().map(|setting| setting.name).collect();
+                let names = if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                };
+                return Err(error(format!("unknown, expected one of: {names}")));
+            };
+            let value = parse(setting.kind, text).ok_or_else(|| {
+                error(format!(
+                    "has the value `{text}`, expected {}",
+                    setting.range()
+                ))
+            })?;
+            values.insert(setting.name, value);
+        }
+        Ok(Settings { values })
+    }
+
+    /// A switch. Panics if the guidance has none of this name.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.number(name) != 0
+    }
+
+    /// A number. Panics if the guidance has none of this name.
+    pub fn number(&self, name: &str) -> u64 {
+        *self
+            .values
+            .get(name)
+            .expect("a guidance asks for its own settings only")
+    }
+}
+
+fn parse(kind: SettingKind, text: &str) -> Option<u64> {
+    match kind {
+        SettingKind::Switch { .. } => match text {
+            "on" | "true" | "1" => Some(1),
+            "off" | "false" | "0" => Some(0),
+            _ => None,
+        },
+        SettingKind::Number { min, max, .. } => text
+            .parse()
+            .ok()
+            .filter(|value| (min..=max).contains(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Setting] = &[
+        Setting {
+            name: "trim",
+            summary: "",
+            kind: SettingKind::Switch { default: true },
+        },
+        Setting {
+            name: "depth",
+            summary: "",
+            kind: SettingKind::Number {
+                min: 1,
+                max: 9,
+                default: 3,
+            },
+        },
+    ];
+
+    fn given(name: &str, value: &str) -> Result<Settings, String> {
+        let given = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        Settings::new(KNOWN, &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_and_given_values() {
+        let settings = given("depth", "9").unwrap();
+        assert!(settings.is_on("trim"));
+        assert_eq!(settings.number("depth"), 9);
+        assert!(!given("trim", "off").unwrap().is_on("trim"));
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        assert_eq!(
+            given("depth", "10").unwrap_err(),
+            "setting `depth`: has the value `10`, expected 1..=9"
+        );
+        assert_eq!(
+            given("trim", "x").unwrap_err(),
+            "setting `trim`: has the value `x`, expected on|off"
+        );
+        assert_eq!(
+            given("x", "").unwrap_err(),
+            "setting `x`: unknown, expected one of: trim, depth"
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! One trial and what it came to: the vocabulary between whoever executes and the engine.
+//!
+//! In: nothing. Out: plain data. These types know nothing of wasm; a site is a number that the
+//! reporter can turn into a source line, and a stack is a hash that somebody else computed.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way a guest broke, when it broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum TrapKind {
+    /// An `unreachable` instruction: how panics, aborts and failed assertions end.
+    Unreachable,
+    /// A load, store or bulk operation outside of a memory.
+    OutOfBounds,
+    /// An access outside of a table.
+    TableOutOfBounds,
+    /// A null reference was used.
+    NullReference,
+    /// An indirect call found a function of another type.
+    BadSignature,
+    /// A signed division overflowed.
+    IntegerOverflow,
+    /// A division by zero.
+    DivideByZero,
+    /// A float that does not fit was converted to an integer.
+    BadConversion,
+    /// An exception left the guest.
+    UncaughtException,
+    /// Anything else that the executor calls a trap.
+    Other,
+}
+
+impl TrapKind {
+    /// A short name for reports, lower case with hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            TrapKind::Unreachable => "unreachable",
+            TrapKind::OutOfBounds => "out-of-bounds",
+            TrapKind::TableOutOfBounds => "table-out-of-bounds",
+            TrapKind::NullReference => "null-reference",
+            TrapKind::BadSignature => "bad-signature",
+            TrapKind::IntegerOverflow => "integer-overflow",
+            TrapKind::DivideByZero => "divide-by-zero",
+            TrapKind::BadConversion => "bad-conversion",
+            TrapKind::UncaughtException => "uncaught-exception",
+            TrapKind::Other => "other",
+        }
+    }
+}
+
+/// How one execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Exit {
+    /// The harness returned 0, or a command left with exit code 0.
+    Valid,
+    /// The harness returned −1, a command left with another code, or the guest called `reject`.
+    Invalid,
+    /// A reactor called `exit(n)`: an outcome of its own, and no finding.
+    ExitCode(i32),
+    /// A reactor returned something that the contract does not know.
+    HarnessError(i32),
+    /// The guest trapped.
+    Trap(TrapKind),
+    /// The fuel of one run was used up.
+    Hang,
+    /// The limit of call depth was reached.
+    StackOverflow,
+    /// The guest trapped after the memory limit had refused it memory.
+    OutOfMemory,
+    /// The guest wrote more than the output limit allows: no finding.
+    OutputLimit,
+}
+
+impl Exit {
+    /// Where this exit stands in the order of statuses.
+    #[inline]
+    pub fn status(self) -> Status {
+        match self {
+            Exit::Valid | Exit::ExitCode(0) => Status::Valid,
+            Exit::Invalid | Exit::ExitCode(_) | Exit::OutputLimit => Status::Invalid,
+            Exit::HarnessError(_)
+            | Exit::Trap(_)
+            | Exit::Hang
+            | Exit::StackOverflow
+            | Exit::OutOfMemory => Status::Interesting,
+        }
+    }
+
+    /// Whether this exit is a finding.
+    #[inline]
+    pub fn is_finding(self) -> bool {
+        self.status() == Status::Interesting
+    }
+
+    /// The kind's name, as it stands in folder names and reports.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Exit::Valid => "valid",
+            Exit::Invalid => "invalid",
+            Exit::ExitCode(_) => "exit-code",
+            Exit::HarnessError(_) => "harness-error",
+            Exit::Trap(_) => "trap",
+            Exit::Hang => "hang",
+            Exit::StackOverflow => "stack-overflow",
+            Exit::OutOfMemory => "oom",
+            Exit::OutputLimit => "output-limit",
+        }
+    }
+}
+
+/// How good a trial was, in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Status {
+    /// A generator ran out of choices; there was no input.
+    Overrun,
+    /// The target rejected the input.
+    Invalid,
+    /// The target accepted the input.
+    Valid,
+    /// A finding.
+    Interesting,
+}
+
+/// A hash of the symbolised stack at which a finding ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StackKey(pub u64);
+
+/// Which compiled variant of the target a trial needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Variant {
+    /// Edge counts, fuel and depth: what nearly all trials use.
+    Fast,
+    /// The same, and the operands of comparisons.
+    Compares,
+}
+
+/// What one trial came to. A boring trial has no detail, and nothing was allocated for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub exit: Exit,
+    /// Offset in the original code section where it trapped; 0 if it did not.
+    pub site: u32,
+    /// Fuel used.
+    pub fuel: u64,
+    /// Length of the input.
+    pub input_bytes: u32,
+    /// Present if the trial's batch or the worker's [`Interest`](crate::Interest) asked for it.
+    pub detail: Option<Box<Detail>>,
+}
+
+/// What is recorded of a trial that deserves a closer look.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// The input as the target got it.
+    pub input: Vec<u8>,
+    /// Probe index and raw hit count, ascending by probe, no zeros.
+    pub counts: Vec<(u32, u32)>,
+    /// [`trace_hash`](crate::feedback::trace_hash) of `counts`.
+    pub trace_hash: u64,
+    /// Last operands of each comparison site; only from [`Variant::Compares`]. Ascending by site.
+    pub compares: Vec<Compare>,
+    /// Last operands of each memcmp-like call; only from [`Variant::Compares`]. Ascending by site.
+    pub texts: Vec<CompareText>,
+    /// For findings: filled by whoever can symbolise, before the outcome is judged.
+    pub stack: Option<StackKey>,
+}
+
+/// The last operands of one comparison site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compare {
+    /// Which comparison, as an index of the probe map.
+    pub site: u32,
+    /// Width of the operands in bytes: 1, 2, 4 or 8.
+    pub width: u8,
+    /// Left operand, zero-extended.
+    pub left: u64,
+    /// Right operand, zero-extended.
+    pub right: u64,
+    /// Whether the right operand is a constant of the program.
+    pub constant: bool,
+}
+
+/// The last operands of one memcmp-like call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareText {
+    /// Which call, as an index of the probe map.
+    pub site: u32,
+    /// Left operand.
+    pub left: Vec<u8>,
+    /// Right operand.
+    pub right: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exits_are_findings_or_not() {
+        for (exit, finding, status) in [
+            (Exit::Valid, false, Status::Valid),
+            (Exit::Invalid, false, Status::Invalid),
+            (Exit::ExitCode(0), false, Status::Valid),
+            (Exit::ExitCode(1), false, Status::Invalid),
+            (Exit::OutputLimit, false, Status::Invalid),
+            (Exit::HarnessError(7), true, Status::Interesting),
+            (Exit::Trap(TrapKind::Other), true, Status::Interesting),
+            (Exit::Hang, true, Status::Interesting),
+            (Exit::StackOverflow, true, Status::Interesting),
+            (Exit::OutOfMemory, true, Status::Interesting),
+        ] {
+            assert_eq!(exit.is_finding(), finding, "{exit:?}");
+            assert_eq!(exit.status(), status, "{exit:?}");
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_small() {
+        assert!(size_of::<Outcome>() <= 40);
+    }
+}
