@@ -18,6 +18,8 @@ pub enum Event {
     Resumed(Resumed),
     /// An input joined the corpus.
     Kept(Kept),
+    /// An input of the corpus got shorter.
+    Trimmed(Trimmed),
     /// A bug that was not known before.
     Finding(Finding),
     /// An input that costs far more than its size explains.
@@ -69,7 +71,7 @@ pub struct Resumed {
 pub struct Kept {
     /// Number of the testcase, from 0.
     pub id: u32,
-    /// The execution that made it, from 1.
+    /// The execution that made it, from 0.
     pub trial: u64,
     /// Its file in `corpus/`.
     pub file: String,
@@ -79,6 +81,21 @@ pub struct Kept {
     pub reason: String,
     /// Edges that it was first to reach.
     pub new_edges: u64,
+    /// Time of all sessions; the only field that differs between equal campaigns.
+    pub elapsed_ms: u64,
+}
+
+/// See [`Event::Trimmed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trimmed {
+    /// Number of the testcase.
+    pub id: u32,
+    /// Its file in `corpus/` from now on.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its size before.
+    pub from_bytes: u64,
 }
 
 /// See [`Event::Finding`].
@@ -88,7 +105,7 @@ pub struct Finding {
     pub kind: String,
     /// What tells it from others, 16 hexadecimal digits.
     pub key: String,
-    /// The execution that found it, from 1.
+    /// The execution that found it, from 0.
     pub trial: u64,
     /// One line: what and where.
     pub title: String,
@@ -98,12 +115,14 @@ pub struct Finding {
     pub bytes: u64,
     /// The top of the symbolised stack, a frame each.
     pub stack: Vec<String>,
+    /// Time of all sessions; the only field that differs between equal campaigns.
+    pub elapsed_ms: u64,
 }
 
 /// See [`Event::Slow`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slow {
-    /// The execution that found it, from 1.
+    /// The execution that found it, from 0.
     pub trial: u64,
     /// What tells it from others, 16 hexadecimal digits.
     pub key: String,
@@ -115,6 +134,8 @@ pub struct Slow {
     pub folder: String,
     /// Size of the input.
     pub bytes: u64,
+    /// Time of all sessions; the only field that differs between equal campaigns.
+    pub elapsed_ms: u64,
 }
 
 /// See [`Event::Pulse`].
@@ -224,6 +245,7 @@ impl Event {
         match self {
             Event::Start(_)
             | Event::Kept(_)
+            | Event::Trimmed(_)
             | Event::Finding(_)
             | Event::Slow(_)
             | Event::Summary(_) => true,

@@ -141,10 +141,7 @@ impl Opened {
         let root = self.root;
         let checkpoint = read_checkpoint::<S>(&root, record)?;
         let position = match &checkpoint {
-            Some((header, _)) => Position {
-                bytes: header.events_bytes,
-                hash: header.events_hash,
-            },
+            Some((header, _)) => position_of(header),
             None => Position::start(),
         };
         let events = EventLog::open_at(&root.join("events.jsonl"), position)
@@ -196,9 +193,9 @@ impl Store {
         Ok(name)
     }
 
-    /// Removes an input that a smaller one has replaced.
-    pub fn drop_input(&self, input: &[u8]) -> Result<()> {
-        let path = self.root.join("corpus").join(input_name(input));
+    /// Removes an input, by its name, that a smaller one has replaced.
+    pub fn drop_input(&self, name: &str) -> Result<()> {
+        let path = self.root.join("corpus").join(name);
         match fs::remove_file(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path, "remove", &e)),
             _ => Ok(()),
@@ -251,9 +248,26 @@ impl Store {
         atomic::write(&self.root.join("tmp"), &path, &bytes, Durability::Machine)
     }
 
-    /// Reads back the last checkpoint, for an ending that must describe it.
-    pub fn last_checkpoint<S: DeserializeOwned>(&self, record: &Record) -> Result<Option<(Header, S)>> {
-        read_checkpoint(&self.root, record)
+    /// Goes back to the last checkpoint: events after it are cut off. `None`
+    /// if there is none yet.
+    pub fn back_to_checkpoint<S: DeserializeOwned>(&mut self, record: &Record) -> Result<Option<(Header, S)>> {
+        let checkpoint = read_checkpoint(&self.root, record)?;
+        if let Some((header, _)) = &checkpoint {
+            self.events = EventLog::open_at(&self.root.join("events.jsonl"), position_of(header))?;
+        }
+        Ok(checkpoint)
+    }
+
+    /// Gives the events so far to the disk: the last thing that a session does.
+    pub fn sync_events(&mut self) -> Result<()> {
+        self.events.sync().map(|_| ())
+    }
+}
+
+fn position_of(header: &Header) -> Position {
+    Position {
+        bytes: header.events_bytes,
+        hash: header.events_hash,
     }
 }
 

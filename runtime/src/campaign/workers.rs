@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sandglass_engine::{Batch, Interest, Outcome, Scratch, Variant};
+use sandglass_sandbox::THREAD_STACK_BYTES;
 
 /// Who executes inputs: sandboxes in a campaign, scripts in tests.
 pub trait Runner: Send {
@@ -53,6 +54,11 @@ const GRACE: Duration = Duration::from_millis(1_000);
 
 /// Fuel between two looks at the clock: about a millisecond of work.
 const FUEL_PER_LOOK: u64 = 1_000_000;
+
+/// What a trial counts for beside its fuel. A look costs 25 ns, so one every 32
+/// trials is nothing; and trials may be slow for reasons that no fuel shows,
+/// such as a fresh instance each.
+const FUEL_PER_TRIAL: u64 = FUEL_PER_LOOK / 32;
 
 /// What ends a session early. Shared with signal handlers.
 #[derive(Clone, Debug)]
@@ -149,6 +155,7 @@ impl Pool {
                 let shared = Arc::clone(&shared);
                 thread::Builder::new()
                     .name(format!("worker-{}", index + 1))
+                    .stack_size(THREAD_STACK_BYTES)
                     .spawn(move || help(index, worker, &shared))
                     .expect("the system can start a thread")
             })
@@ -178,7 +185,7 @@ impl Pool {
         let mut fuel = 0;
         for index in 0..batch.len() {
             let outcome = self.own.run(batch, index)?;
-            fuel += outcome.fuel + 1_000;
+            fuel += outcome.fuel + FUEL_PER_TRIAL;
             outcomes.push(outcome);
             if fuel >= FUEL_PER_LOOK {
                 fuel = 0;
@@ -341,7 +348,7 @@ impl Job {
             }
             match worker.run(&self.batch, index) {
                 Ok(outcome) => {
-                    fuel += outcome.fuel + 1_000;
+                    fuel += outcome.fuel + FUEL_PER_TRIAL;
                     outcomes.push(outcome);
                 }
                 Err(error) => {

@@ -50,7 +50,7 @@ impl Plain {
         self.sink.line(&format!(
             "FINDING {} at execution {}: {}",
             finding.kind,
-            finding.trial,
+            number(finding.trial + 1),
             printable(&finding.title)
         ));
         for frame in &finding.stack {
@@ -62,7 +62,7 @@ impl Plain {
     fn slow(&mut self, slow: &Slow) {
         self.sink.line(&format!(
             "SLOW at execution {}: {} bytes cost {} fuel, {} times what their size explains",
-            slow.trial,
+            number(slow.trial + 1),
             slow.bytes,
             number(slow.fuel),
             slow.fuel / slow.expected.max(1),
@@ -127,7 +127,7 @@ impl Reporter for Plain {
                     .line(&format!("warning: {}", printable(&warning.text)));
             }
             Event::Summary(summary) => self.summary(summary),
-            Event::Kept(_) | Event::Checkpoint(_) => {}
+            Event::Kept(_) | Event::Trimmed(_) | Event::Checkpoint(_) => {}
         }
     }
 

@@ -60,7 +60,7 @@ pub struct FindingRecord {
     pub guidance: String,
     /// The seed of the campaign.
     pub seed: u64,
-    /// The execution that found it, counted from 1.
+    /// The execution that found it, counted from 0.
     pub trial: u64,
 }
 

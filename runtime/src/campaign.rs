@@ -1,0 +1,491 @@
+//! The loop: plan a batch, run it, judge it, write down what came of it.
+//!
+//! In: an engine, workers, somebody who replays findings, a store, a budget.
+//! Out: events, files, and a summary. The engine decides what to run and what
+//! to keep; this loop decides only when to write and when to stop. Time may
+//! choose *when* a checkpoint is written and when a session ends, never what a
+//! campaign does, so that the same module, seed and number of executions give
+//! the same folder.
+//!
+//! ```text
+//! ┌▶ counted budget used up, interrupted, late? ──yes──▶ checkpoint, summary
+//! │  checkpoint, if one is due
+//! │  engine.next_batch ─▶ workers run it ─▶ findings replayed for their stacks
+//! │  engine.finish_batch ─▶ decisions ─▶ findings and inputs on disk ─▶ events
+//! └──┘
+//! ```
+//!
+//! A budget of executions may cut the last batch short, and a longer campaign
+//! would not. So the last checkpoint is written before the first batch that
+//! might be cut: resuming repeats the rest, which is less than one batch, and a
+//! campaign of 1,000 executions that goes on to 2,000 equals one of 2,000.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, State, TestcaseId};
+use sandglass_instrument::Frame;
+
+use crate::event::{
+    Checkpoint, Counters, Ended, Event, Finding, Kept, Pulse, Resumed, Slow, Start, Summary, Trimmed, Warning,
+};
+use crate::report::Reporter;
+use crate::stack;
+use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
+use crate::store::record::Record;
+use crate::store::{self, Store};
+
+pub mod budget;
+pub mod limits;
+pub mod workers;
+
+use budget::{Budget, Clock};
+use workers::{Pool, Stop};
+
+/// Time between two checkpoints: what kill -9 costs at most.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
+
+/// After a batch that took longer, the next one is preceded by a checkpoint:
+/// then giving it up loses nothing else.
+const LONG_BATCH: Duration = Duration::from_millis(500);
+
+/// Frames of a stack that are part of an event.
+const EVENT_FRAMES: usize = 8;
+
+/// Who finds out where a finding ended: replays it in a build that knows.
+pub trait Replayer {
+    /// The symbolised stack of an input's end, innermost frame first; empty if
+    /// it ended well after all.
+    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>>;
+}
+
+/// What a session needs beside engine, store and workers.
+pub struct Session<'a> {
+    /// What the campaign is.
+    pub record: &'a Record,
+    /// What the engine was made from, to go back to a checkpoint.
+    pub config: &'a Config,
+    /// When to stop.
+    pub budget: Budget,
+    /// Who may stop us.
+    pub stop: Stop,
+    /// The session's clock.
+    pub clock: Clock,
+    /// Kind of the target's entry point.
+    pub entry: &'static str,
+    /// Number of threads, for the summary.
+    pub workers: usize,
+    /// Who sees findings' stacks.
+    pub replayer: &'a mut dyn Replayer,
+    /// Who is told.
+    pub reporter: &'a mut dyn Reporter,
+}
+
+/// Runs a session to its end. `resumed` says whether `engine` comes from the
+/// store's checkpoint.
+///
+/// Errs when the store cannot be written or a promise of ours did not hold;
+/// the folder can be resumed then as after kill -9.
+pub fn run(
+    session: Session<'_>,
+    engine: Engine,
+    store: Store,
+    pool: &mut Pool,
+    resumed: bool,
+) -> Result<Summary> {
+    let now = Instant::now();
+    let mut campaign = Campaign {
+        names: corpus_names(&engine),
+        last_new_exec: last_new_exec(&engine),
+        session,
+        engine,
+        store,
+        last_checkpoint: now,
+        last_pulse: now,
+        pulse_execs: 0,
+        is_tail: false,
+    };
+    campaign.begin(resumed)?;
+    let ended = campaign.run_batches(pool)?;
+    campaign.end(ended)
+}
+
+struct Campaign<'a> {
+    session: Session<'a>,
+    engine: Engine,
+    store: Store,
+    /// File of each testcase in `corpus/`, by id.
+    names: Vec<String>,
+    /// Executions when the corpus last grew.
+    last_new_exec: u64,
+    last_checkpoint: Instant,
+    last_pulse: Instant,
+    pulse_execs: u64,
+    /// Whether batches may be cut by the budget: no more checkpoints.
+    is_tail: bool,
+}
+
+impl Campaign<'_> {
+    fn begin(&mut self, resumed: bool) -> Result<()> {
+        self.pulse_execs = self.engine.stats().execs;
+        if resumed {
+            let corpus = self.engine.corpus();
+            self.store
+                .restore_corpus(corpus.iter().map(|(_, testcase)| &testcase.bytes[..]))?;
+            let event = Event::Resumed(Resumed {
+                execs: self.engine.stats().execs,
+                elapsed_ms: self.session.clock.elapsed_ms(),
+            });
+            self.emit(event);
+            return Ok(());
+        }
+        let record = self.session.record;
+        let event = Event::Start(Start {
+            target: record.target.path.clone(),
+            target_hash: record.target.hash.clone(),
+            entry: self.session.entry.to_owned(),
+            guidance: record.guidance.name.clone(),
+            seed: record.guidance.seed,
+            inputs: record.start.inputs,
+            tokens: self.session.config.tokens.len() as u64,
+            fuel_limit: record.limits.fuel,
+            edges_total: u64::from(self.engine.stats().edges_total),
+        });
+        self.emit(event);
+        self.checkpoint()
+    }
+
+    fn run_batches(&mut self, pool: &mut Pool) -> Result<Ended> {
+        let mut last_batch = Duration::ZERO;
+        loop {
+            let execs = self.engine.stats().execs;
+            if let Some(ended) = self.ended(execs) {
+                return Ok(ended);
+            }
+            let trials_left = self.session.budget.trials_left(execs);
+            self.checkpoint_if_due(trials_left, last_batch)?;
+            let began = Instant::now();
+            let batch = Arc::new(self.engine.next_batch(trials_left));
+            let Some(outcomes) = pool.run(&batch)? else {
+                return self.give_up();
+            };
+            self.judge(&batch, outcomes)?;
+            last_batch = began.elapsed();
+            self.pulse_if_due();
+        }
+    }
+
+    fn ended(&self, execs: u64) -> Option<Ended> {
+        let counted = self.session.budget.counted_end(execs, self.last_new_exec);
+        counted.or_else(|| {
+            if self.session.stop.is_interrupted() {
+                Some(Ended::Interrupted)
+            } else {
+                self.session.stop.is_late().then_some(Ended::Time)
+            }
+        })
+    }
+
+    fn judge(&mut self, batch: &Batch, mut outcomes: Vec<Outcome>) -> Result<()> {
+        let stacks = self.symbolise(batch, &mut outcomes)?;
+        let decisions = self.engine.finish_batch(batch, outcomes);
+        for decision in decisions {
+            self.apply(decision, &stacks)?;
+        }
+        self.store.flush_events()
+    }
+
+    /// Replays findings to learn their stacks, by which the engine tells them
+    /// apart. In order, on this thread.
+    fn symbolise(&mut self, batch: &Batch, outcomes: &mut [Outcome]) -> Result<Stacks> {
+        let mut stacks = Stacks::new();
+        for (index, outcome) in outcomes.iter_mut().enumerate() {
+            let (exit, site) = (outcome.exit, outcome.site);
+            if !exit.is_finding() {
+                continue;
+            }
+            if let Some(detail) = &mut outcome.detail {
+                let frames = self.session.replayer.stack(&detail.input)?;
+                detail.stack = Some(stack::key(exit, site, &frames));
+                stacks.insert(batch.first_trial() + index as u64, frames);
+            }
+        }
+        Ok(stacks)
+    }
+
+    fn apply(&mut self, decision: Decision, stacks: &Stacks) -> Result<()> {
+        match decision {
+            Decision::Kept { id, reason, new_edges, trial } => {
+                self.last_new_exec = trial + 1;
+                let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
+                let file = self.store.keep_input(&bytes)?;
+                assert_eq!(self.names.len(), id.index(), "testcases come in order");
+                self.names.push(file.clone());
+                self.emit(Event::Kept(Kept {
+                    id: id.0,
+                    trial,
+                    file,
+                    bytes: bytes.len() as u64,
+                    reason: reason.name().to_owned(),
+                    new_edges: u64::from(new_edges),
+                    elapsed_ms: self.session.clock.elapsed_ms(),
+                }));
+            }
+            Decision::Trimmed { id, from_bytes } => self.trimmed(id, from_bytes)?,
+            Decision::Finding { first: false, .. } => {}
+            Decision::Finding { key, exit, site, fuel, input, trial, .. } => {
+                let frames = stacks.get(&trial).map_or(&[][..], |frames| frames);
+                let record = FindingRecord {
+                    kind: key.kind.name().to_owned(),
+                    key: format!("{:016x}", key.stack.0),
+                    title: stack::title(exit, frames),
+                    exit: stack::exit_text(exit),
+                    site,
+                    ..self.finding_record(&input, fuel, trial)
+                };
+                self.finding(record, input, stack::lines(frames))?;
+            }
+            Decision::Slow { fuel, expected, input, trial } => self.slow(fuel, expected, input, trial)?,
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, record: FindingRecord, input: Vec<u8>, stack: Vec<String>) -> Result<()> {
+        let event = Event::Finding(Finding {
+            kind: record.kind.clone(),
+            key: record.key.clone(),
+            trial: record.trial,
+            title: record.title.clone(),
+            folder: format!("findings/{}", record.folder_name()),
+            bytes: record.input_bytes,
+            stack: stack.iter().take(EVENT_FRAMES).cloned().collect(),
+            elapsed_ms: self.session.clock.elapsed_ms(),
+        });
+        self.write_finding(record, input, stack)?;
+        self.emit(event);
+        Ok(())
+    }
+
+    fn slow(&mut self, fuel: u64, expected: u64, input: Vec<u8>, trial: u64) -> Result<()> {
+        let hash = blake3::hash(&input).to_hex();
+        let record = FindingRecord {
+            kind: "slow".to_owned(),
+            key: hash[..16].to_owned(),
+            title: format!("{fuel} fuel for {} bytes, expected about {expected}", input.len()),
+            exit: "slow".to_owned(),
+            ..self.finding_record(&input, fuel, trial)
+        };
+        let event = Event::Slow(Slow {
+            trial,
+            key: record.key.clone(),
+            fuel,
+            expected,
+            folder: format!("findings/{}", record.folder_name()),
+            bytes: record.input_bytes,
+            elapsed_ms: self.session.clock.elapsed_ms(),
+        });
+        self.write_finding(record, input, Vec::new())?;
+        self.emit(event);
+        Ok(())
+    }
+
+    /// What all findings have in common; the rest is the caller's.
+    fn finding_record(&self, input: &[u8], fuel: u64, trial: u64) -> FindingRecord {
+        let record = self.session.record;
+        FindingRecord {
+            version: VERSION,
+            kind: String::new(),
+            key: String::new(),
+            title: String::new(),
+            exit: String::new(),
+            site: 0,
+            fuel,
+            input_bytes: input.len() as u64,
+            input_hash: blake3::hash(input).to_hex().to_string(),
+            target_hash: record.target.hash.clone(),
+            args: record.target.args.clone(),
+            stub_imports: record.target.stub_imports,
+            limits: record.limits.clone(),
+            guidance: record.guidance.name.clone(),
+            seed: record.guidance.seed,
+            trial,
+        }
+    }
+
+    fn write_finding(&self, record: FindingRecord, input: Vec<u8>, stack: Vec<String>) -> Result<()> {
+        let mut stack_text = stack.join("\n");
+        stack_text.push('\n');
+        self.store
+            .keep_finding(&FindingFiles {
+                record,
+                input,
+                stack: stack_text,
+                target_path: self.session.record.target.path.clone(),
+            })
+            .context("a finding could not be written")
+    }
+
+    /// A testcase got shorter: its file is replaced, unless another testcase
+    /// has the same bytes.
+    fn trimmed(&mut self, id: TestcaseId, from_bytes: u32) -> Result<()> {
+        let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
+        let file = store::input_name(&bytes);
+        let old = std::mem::replace(&mut self.names[id.index()], file.clone());
+        if old == file {
+            // Trimmed several times in one batch: the last form is on disk.
+            return Ok(());
+        }
+        self.store.keep_input(&bytes)?;
+        if !self.names.contains(&old) {
+            self.store.drop_input(&old)?;
+        }
+        self.emit(Event::Trimmed(Trimmed {
+            id: id.0,
+            file,
+            bytes: bytes.len() as u64,
+            from_bytes: u64::from(from_bytes),
+        }));
+        Ok(())
+    }
+
+    fn checkpoint_if_due(&mut self, trials_left: u64, last_batch: Duration) -> Result<()> {
+        if self.is_tail {
+            return Ok(());
+        }
+        self.is_tail = trials_left < u64::from(self.engine.stats().batch);
+        let is_due = self.last_checkpoint.elapsed() >= CHECKPOINT_EVERY || last_batch >= LONG_BATCH;
+        if self.is_tail || is_due { self.checkpoint() } else { Ok(()) }
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        let execs = self.engine.stats().execs;
+        let elapsed_ms = self.session.clock.elapsed_ms();
+        self.store
+            .checkpoint(self.session.record, execs, elapsed_ms, self.engine.checkpoint())?;
+        self.last_checkpoint = Instant::now();
+        self.emit(Event::Checkpoint(Checkpoint { execs }));
+        Ok(())
+    }
+
+    /// Ends a session inside a batch that takes too long: everything since the
+    /// last checkpoint will be repeated, so the summary describes that one.
+    fn give_up(&mut self) -> Result<Ended> {
+        let execs = self.engine.stats().execs;
+        let (header, state) = self
+            .store
+            .back_to_checkpoint::<State>(self.session.record)?
+            .expect("a session begins with a checkpoint");
+        self.engine = Engine::resume(self.session.config.clone(), state)?;
+        self.is_tail = true;
+        self.emit(Event::Warning(Warning {
+            text: format!(
+                "gave up a batch that takes too long; the {} executions since the last checkpoint will be repeated",
+                execs - header.execs
+            ),
+        }));
+        Ok(if self.session.stop.is_interrupted() {
+            Ended::Interrupted
+        } else {
+            Ended::Time
+        })
+    }
+
+    fn end(mut self, ended: Ended) -> Result<Summary> {
+        if !self.is_tail {
+            self.checkpoint()?;
+        }
+        let record = self.session.record;
+        let elapsed_ms = self.session.clock.elapsed_ms();
+        let counters = counters(&self.engine);
+        let summary = Summary {
+            target: record.target.path.clone(),
+            target_hash: record.target.hash.clone(),
+            guidance: record.guidance.name.clone(),
+            seed: record.guidance.seed,
+            workers: self.session.workers as u64,
+            batch: u64::from(self.engine.stats().batch),
+            ended,
+            execs_per_sec: rate(counters.execs, elapsed_ms),
+            counters,
+            elapsed_ms,
+            state_hash: self.engine.state_hash(),
+        };
+        self.store.record_event(&Event::Summary(summary.clone()));
+        self.store.sync_events()?;
+        self.session.reporter.report(&Event::Summary(summary.clone()));
+        Ok(summary)
+    }
+
+    fn pulse_if_due(&mut self) {
+        let since = self.last_pulse.elapsed().as_millis() as u64;
+        if since < self.session.reporter.pulse_interval_ms() {
+            return;
+        }
+        let counters = counters(&self.engine);
+        let pulse = Event::Pulse(Pulse {
+            execs_per_sec: rate(counters.execs - self.pulse_execs, since),
+            elapsed_ms: self.session.clock.elapsed_ms(),
+            counters: counters.clone(),
+        });
+        self.pulse_execs = counters.execs;
+        self.last_pulse = Instant::now();
+        self.emit(pulse);
+    }
+
+    /// Tells the log and the reporter.
+    fn emit(&mut self, event: Event) {
+        self.store.record_event(&event);
+        self.session.reporter.report(&event);
+    }
+}
+
+/// Stacks of a batch's findings, by trial.
+type Stacks = BTreeMap<u64, Vec<Frame>>;
+
+fn corpus_names(engine: &Engine) -> Vec<String> {
+    let inputs = engine.corpus().iter();
+    inputs.map(|(_, testcase)| store::input_name(&testcase.bytes)).collect()
+}
+
+/// Executions when the corpus last grew: the same after a resume.
+fn last_new_exec(engine: &Engine) -> u64 {
+    let trials = engine.corpus().iter().map(|(_, testcase)| testcase.trial + 1);
+    trials.max().unwrap_or(0)
+}
+
+fn counters(engine: &Engine) -> Counters {
+    let stats = engine.stats();
+    Counters {
+        execs: stats.execs,
+        valid: stats.valid,
+        invalid: stats.invalid,
+        findings: stats.findings,
+        unique_findings: stats.unique_findings,
+        slow_findings: stats.slow_findings,
+        edges: u64::from(stats.edges),
+        edges_total: u64::from(stats.edges_total),
+        valid_edges: u64::from(stats.valid_edges),
+        corpus: u64::from(stats.corpus),
+        unique_traces: None,
+        fuel_total: stats.fuel_total,
+        fuel_max: stats.fuel_max,
+    }
+}
+
+fn rate(execs: u64, elapsed_ms: u64) -> u64 {
+    execs.saturating_mul(1000) / elapsed_ms.max(1)
+}
+
+/// The default folder of a campaign: `t.wasm` gives `t.sandglass`, here.
+pub fn default_folder(target: &Path) -> std::path::PathBuf {
+    let stem = target.file_stem().unwrap_or_default();
+    let mut name = stem.to_owned();
+    name.push(".sandglass");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Whole campaigns over a scripted target: the same folder whatever happens.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use anyhow::bail;
+use sandglass_engine::feedback::trace_hash;
+use sandglass_engine::{Detail, Exit, Interest, TrapKind, Variant};
+
+use super::workers::Runner;
+use super::*;
+use crate::report::Silent;
+use crate::store::record::tests::sample;
+
+/// A guest of a few lines: counts letters, traps on `bug`, loops on `~`.
+struct Scripted {
+    /// Executions over all workers; an error when it reaches the limit.
+    executed: Arc<AtomicU64>,
+    dies_at: u64,
+    sleep: Duration,
+}
+
+impl Runner for Scripted {
+    fn run(
+        &mut self,
+        _trial: u64,
+        _variant: Variant,
+        input: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        if self.executed.fetch_add(1, Ordering::Relaxed) >= self.dies_at {
+            bail!("killed");
+        }
+        std::thread::sleep(self.sleep);
+        let mut counts = BTreeMap::new();
+        for (index, byte) in input.iter().enumerate() {
+            *counts.entry(u32::from(*byte) % 61).or_insert(0) += 1;
+            if *byte == b"bug"[index.min(2)] {
+                *counts.entry(61 + index.min(2) as u32).or_insert(0) += 1;
+            }
+        }
+        let counts: Vec<(u32, u32)> = counts.into_iter().collect();
+        let exit = exit_of(input);
+        let fuel = 10 + input.len() as u64;
+        let is_new = counts.iter().any(|&(probe, count)| interest.is_new(exit, probe, count));
+        let wants = wants_detail || is_new || interest.wants(exit, 7, fuel, input.len() as u32);
+        Ok(Outcome {
+            exit,
+            site: 7,
+            fuel,
+            input_bytes: input.len() as u32,
+            detail: wants.then(|| {
+                Box::new(Detail {
+                    input: input.to_vec(),
+                    trace_hash: trace_hash(&counts),
+                    counts,
+                    ..Detail::default()
+                })
+            }),
+        })
+    }
+}
+
+fn exit_of(input: &[u8]) -> Exit {
+    match input {
+        [b'b', b'u', ..] => Exit::Trap(TrapKind::Unreachable),
+        [.., b'~'] => Exit::Hang,
+        [first, ..] if *first < 32 => Exit::Invalid,
+        _ => Exit::Valid,
+    }
+}
+
+struct Frames;
+
+impl Replayer for Frames {
+    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>> {
+        Ok(vec![Frame {
+            function: "f".into(),
+            demangled: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
+            file: None,
+            line: Some(1),
+            column: None,
+            inlined: false,
+        }])
+    }
+}
+
+/// How a session is run.
+#[derive(Clone)]
+struct How {
+    execs: u64,
+    workers: usize,
+    dies_at: u64,
+    sleep: Duration,
+    time: Option<Duration>,
+}
+
+const HOW: How = How {
+    execs: 20_000,
+    workers: 1,
+    dies_at: u64::MAX,
+    sleep: Duration::ZERO,
+    time: None,
+};
+
+fn session(root: &Path, how: How) -> Result<Summary> {
+    let record = sample();
+    let spec = sandglass_engine::find("afl").unwrap();
+    let config = Config {
+        seed: 1,
+        probes: 64,
+        input_bytes_max: 64,
+        seeds: vec![b"hello".to_vec(), b"bt".to_vec(), b"but".to_vec()],
+        tokens: Vec::new(),
+        settings: BTreeMap::new(),
+        slow_factor: 100,
+        spec,
+    };
+    let (store, resumed) = store::open(root)?.begin::<State>(&record)?;
+    let before_ms = resumed.as_ref().map_or(0, |r| r.elapsed_ms);
+    let is_resumed = resumed.is_some();
+    let engine = match resumed {
+        Some(resumed) => Engine::resume(config.clone(), resumed.state)?,
+        None => Engine::new(config.clone())?,
+    };
+    let budget = Budget {
+        execs: Some(how.execs),
+        time: how.time,
+        plateau: None,
+    };
+    let clock = Clock::start(&budget, before_ms);
+    let stop = Stop {
+        interrupted: Arc::new(AtomicBool::new(false)),
+        deadline: clock.deadline(),
+    };
+    let executed = Arc::new(AtomicU64::new(0));
+    let runners = (0..how.workers).map(|_| {
+        Box::new(Scripted {
+            executed: Arc::clone(&executed),
+            dies_at: how.dies_at,
+            sleep: how.sleep,
+        }) as Box<dyn Runner>
+    });
+    let mut pool = Pool::new(runners.collect(), stop.clone());
+    let session = Session {
+        record: &record,
+        config: &config,
+        budget,
+        stop,
+        clock,
+        entry: "reactor",
+        workers: how.workers,
+        replayer: &mut Frames,
+        reporter: &mut Silent,
+    };
+    run(session, engine, store, &mut pool, is_resumed)
+}
+
+/// Every file of a campaign with its contents; times and the number of workers
+/// are blanked out of the events.
+fn folder(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(path) = pending.pop() {
+        for entry in fs::read_dir(&path).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            if path.is_dir() {
+                pending.push(path);
+            } else if name == Path::new("events.jsonl") {
+                let text = fs::read_to_string(&path).unwrap();
+                files.insert(name, text.lines().map(|line| timeless(line) + "\n").collect());
+            } else if name != Path::new("checkpoint") {
+                files.insert(name, fs::read(&path).unwrap().escape_ascii().to_string());
+            }
+        }
+    }
+    files
+}
+
+fn timeless(line: &str) -> String {
+    let mut event: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).unwrap();
+    for field in ["elapsed_ms", "execs_per_sec", "workers"] {
+        event.remove(field);
+    }
+    serde_json::to_string(&event).unwrap()
+}
+
+#[test]
+fn the_number_of_workers_changes_nothing() {
+    let roots: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let hashes: Vec<String> = [1, 2, 5]
+        .iter()
+        .zip(&roots)
+        .map(|(&workers, root)| session(root.path(), How { workers, ..HOW }).unwrap().state_hash)
+        .collect();
+    assert_eq!(hashes[0], hashes[1]);
+    assert_eq!(hashes[0], hashes[2]);
+    assert_eq!(folder(roots[0].path()), folder(roots[1].path()));
+    assert_eq!(folder(roots[0].path()), folder(roots[2].path()));
+    let findings = fs::read_dir(roots[0].path().join("findings")).unwrap().count();
+    assert!(findings >= 2, "the script has bugs to find");
+}
+
+#[test]
+fn a_campaign_that_dies_anywhere_ends_where_an_undisturbed_one_does() {
+    let undisturbed = tempfile::tempdir().unwrap();
+    let expected = session(undisturbed.path(), HOW).unwrap();
+    for (round, dies_at) in [0, 1, 700, 1_024, 1_025, 5_000, 12_345, 19_999].into_iter().enumerate() {
+        let root = tempfile::tempdir().unwrap();
+        let how = How {
+            dies_at,
+            workers: 1 + round % 2,
+            ..HOW
+        };
+        session(root.path(), how).unwrap_err();
+        let log = root.path().join("events.jsonl");
+        let mut torn = fs::read(&log).unwrap();
+        torn.extend_from_slice(b"{\"event\":\"torn");
+        fs::write(&log, torn).unwrap();
+        let resumed = session(root.path(), HOW).unwrap();
+        assert_eq!(resumed.state_hash, expected.state_hash, "died at {dies_at}");
+        assert_eq!(folder(root.path()), folder(undisturbed.path()), "died at {dies_at}");
+    }
+}
+
+#[test]
+fn more_executions_later_equal_as_many_at_once() {
+    let at_once = tempfile::tempdir().unwrap();
+    let expected = session(at_once.path(), HOW).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    for execs in [1, 1_000, 1_024, 3_001, 10_000, 10_001] {
+        let summary = session(root.path(), How { execs, ..HOW }).unwrap();
+        assert_eq!((summary.counters.execs, summary.ended), (execs, Ended::Execs));
+    }
+    let summary = session(root.path(), HOW).unwrap();
+    assert_eq!(summary.state_hash, expected.state_hash);
+    assert_eq!(folder(root.path()), folder(at_once.path()));
+    // Once more, with nothing left to do.
+    assert_eq!(session(root.path(), HOW).unwrap().state_hash, expected.state_hash);
+}
+
+#[test]
+fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
+    for workers in [1, 3] {
+        let root = tempfile::tempdir().unwrap();
+        let slow = How {
+            execs: 3_000,
+            workers,
+            sleep: Duration::from_millis(40),
+            time: Some(Duration::from_millis(100)),
+            ..HOW
+        };
+        let began = Instant::now();
+        let summary = session(root.path(), slow).unwrap();
+        assert_eq!(summary.ended, Ended::Time);
+        assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+        let resumed = session(root.path(), How { execs: 3_000, ..HOW }).unwrap();
+        let undisturbed = tempfile::tempdir().unwrap();
+        let expected = session(undisturbed.path(), How { execs: 3_000, ..HOW }).unwrap();
+        assert_eq!(resumed.state_hash, expected.state_hash);
+    }
+}
+
+#[test]
+fn findings_say_what_replay_needs() {
+    let root = tempfile::tempdir().unwrap();
+    session(root.path(), HOW).unwrap();
+    for entry in fs::read_dir(root.path().join("findings")).unwrap() {
+        let folder = entry.unwrap().path();
+        let (record, input) = store::finding::read(&folder).unwrap();
+        assert!(exit_of(&input).is_finding() || record.kind == "slow");
+        assert_eq!(folder.file_name().unwrap().to_str().unwrap(), record.folder_name());
+        assert_eq!(record.limits, sample().limits);
+    }
+}

@@ -1,0 +1,220 @@
+//! The command line as clap sees it: plain structs, nothing checked beyond the
+//! form of each value. `config.rs` turns them into what a campaign may be.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
+
+/// A fuzzing runtime for WebAssembly modules.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sandglass",
+    version,
+    about,
+    after_help = "Exit codes: 0 fine, 1 findings were made, 2 wrong invocation or unusable module, 3 our own fault.",
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a campaign: look for inputs that break a module
+    Fuzz(FuzzArgs),
+    /// Replay inputs or findings exactly: outcome, stack, output, fuel
+    Repro(ReproArgs),
+    /// Find the smallest input with the same finding
+    Min(MinArgs),
+    /// Find the smallest corpus with the same coverage
+    Cmin(CminArgs),
+    /// Show what a module is: entry point, imports, features, probes
+    Inspect(InspectArgs),
+    /// List guidances, or the settings of one
+    List(ListArgs),
+    /// Fuzz a built-in guest with a planted bug and show what comes of it
+    Demo(DemoArgs),
+}
+
+/// `sandglass fuzz`
+#[derive(Debug, Args)]
+pub struct FuzzArgs {
+    /// The module to fuzz
+    pub target: PathBuf,
+    /// Folders of inputs to start from
+    pub corpus: Vec<PathBuf>,
+    /// Who chooses the inputs (see `sandglass list`)
+    #[arg(long, value_name = "NAME")]
+    pub guidance: Option<String>,
+    /// A setting of the guidance; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// The campaign's seed: the same seed gives the same campaign
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// End after this many executions, counted over all sessions
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub execs: Option<u64>,
+    /// End after this time: 5s, 2m, 1h
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    pub time: Option<Duration>,
+    /// End after this many executions without new coverage
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub plateau: Option<u64>,
+    /// Threads; the result does not depend on their number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub workers: usize,
+    /// A dictionary in the format of AFL and libFuzzer
+    #[arg(long, value_name = "FILE")]
+    pub dict: Option<PathBuf>,
+    /// The campaign's folder [default: <TARGET>.sandglass]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// One JSON object a line, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    /// An input is slow when its fuel exceeds N times what its size explains; 0 = never
+    #[arg(long = "slow-factor", value_name = "N", default_value_t = 100)]
+    pub slow_factor: u64,
+    /// Compare every Nth execution with a fresh instance; 0 = never
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_count)]
+    pub paranoid: u64,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// How a guest is called and limited: common to all verbs that run one.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GuestArgs {
+    /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Limits")]
+    pub fuel: Option<u64>,
+    /// Memory of the guest [default: 256M]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
+    pub memory: Option<u64>,
+    /// Depth of calls [default: 10000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub depth: Option<u32>,
+    /// Bytes written to standard output and error [default: 1M]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
+    pub output: Option<u64>,
+    /// Size of an input [default: 1M]
+    #[arg(long = "max-len", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
+    pub max_len: Option<u64>,
+    /// How a guest is put back before each execution
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub reset: ResetArg,
+    /// Replace unknown imports by functions that trap when called
+    #[arg(long)]
+    pub stub_imports: bool,
+    /// Arguments of a command; `@@` stands for the input's file
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+/// See [`GuestArgs::reset`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ResetArg {
+    /// The pages that executions write, found by page faults (Linux)
+    #[default]
+    Hot,
+    /// The blocks that executions write, found by injected marks
+    Marks,
+    /// A new instance each time: slow, and right by construction
+    Fresh,
+}
+
+/// `sandglass repro`
+#[derive(Debug, Args)]
+pub struct ReproArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Inputs, or folders of findings
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// One JSON object for each replay
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass min`
+#[derive(Debug, Args)]
+pub struct MinArgs {
+    /// The module
+    pub target: PathBuf,
+    /// An input, or the folder of a finding
+    pub file: PathBuf,
+    /// Where the smaller input goes [default: <FILE>.min]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Executions at most
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = parse_count)]
+    pub execs: u64,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass cmin`
+#[derive(Debug, Args)]
+pub struct CminArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Folders of inputs; none of them is changed
+    #[arg(required = true, value_name = "DIR")]
+    pub corpus: Vec<PathBuf>,
+    /// Where the smaller corpus goes: a new or empty folder [default: <DIR>.min]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass inspect`
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// The module
+    pub target: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sandglass list`
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// A guidance
+    pub name: Option<String>,
+}
+
+/// `sandglass demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Which guest
+    #[arg(value_enum, default_value_t)]
+    pub guest: DemoGuest,
+    /// Where the campaign goes [default: a folder in the system's place for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// See [`DemoArgs::guest`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DemoGuest {
+    /// Written in Rust
+    #[default]
+    Rust,
+    /// Written in C
+    C,
+}

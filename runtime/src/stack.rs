@@ -1,0 +1,194 @@
+//! Stacks of findings: as text for people, as a key that tells bugs apart.
+//!
+//! In: the frames of a trap, innermost first, symbolised from the original
+//! module. Out: lines, a title, and a [`StackKey`]. Two findings are the same
+//! bug when they are of one kind and agree in the key, so the key is made of
+//! what a change of input does not change: functions and source lines of the
+//! innermost frames that belong to the program and not to its panic machinery.
+
+use sandglass_engine::{Exit, StackKey};
+use sandglass_instrument::Frame;
+use sandglass_instrument::printable::printable;
+
+/// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
+/// reached by several callers is reported several times.
+const KEY_FRAMES: usize = 3;
+
+/// Frames looked at to find the functions of a recursion.
+const RECURSION_FRAMES: usize = 64;
+
+/// Frames printed and stored; a recursion of 10,000 frames helps nobody.
+const SHOWN_FRAMES: usize = 64;
+
+/// Functions of the panic, abort and allocation machinery, which are the same
+/// for different bugs. An entry ending in `:` or `_` is a prefix, any other one
+/// a whole name.
+const GENERIC: [&str; 34] = [
+    "core::",
+    "alloc::",
+    "std::",
+    "__rustc",
+    "__rust_",
+    "__rdl_",
+    "__rg_",
+    "rust_begin_unwind",
+    "rust_panic",
+    "rust_oom",
+    "panic_abort::",
+    "panic_unwind::",
+    "libfuzzer_sys::initialize::",
+    "abort",
+    "__abort",
+    "_abort",
+    "_Exit",
+    "_exit",
+    "exit",
+    "raise",
+    "__assert",
+    "__assert_",
+    "__builtin_",
+    "__cxa_",
+    "__throw_",
+    "__wasi_",
+    "__stack_chk_fail",
+    "operator new",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "dlmalloc",
+    "sbrk",
+];
+
+/// The key of a finding. `frames` may be empty (no stack was recovered): then
+/// the key depends on the exit and its site.
+pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(&exit_text(exit));
+    match exit {
+        // Where the fuel ran out is an accident; who called the loop is not.
+        Exit::Hang => frames.iter().rev().take(KEY_FRAMES).for_each(|frame| add(&name(frame))),
+        Exit::StackOverflow => recursion(frames).iter().for_each(|function| add(function)),
+        Exit::HarnessError(_) => {}
+        _ if frames.is_empty() => add(&site.to_string()),
+        _ => significant(frames)
+            .iter()
+            .for_each(|frame| add(&format!("{}:{}", name(frame), frame.line.unwrap_or(0)))),
+    }
+    let hash = hasher.finalize();
+    StackKey(u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes")))
+}
+
+/// One line: what happened and where.
+pub fn title(exit: Exit, frames: &[Frame]) -> String {
+    let what = exit_text(exit);
+    match exit {
+        Exit::StackOverflow => format!("{what} in {}", recursion(frames).join(", ")),
+        Exit::HarnessError(_) => what,
+        _ => match significant(frames).first() {
+            Some(frame) => format!("{what} in {}", located(frame)),
+            None => what,
+        },
+    }
+}
+
+/// How an execution ended, in words.
+pub fn exit_text(exit: Exit) -> String {
+    match exit {
+        Exit::Valid => "valid".to_owned(),
+        Exit::Invalid => "invalid".to_owned(),
+        Exit::ExitCode(code) => format!("exit code {code}"),
+        Exit::HarnessError(code) => format!("harness error: returned {code}, expected 0 or -1"),
+        Exit::Trap(kind) => format!("trap: {}", kind.name()),
+        Exit::Hang => "hang: fuel limit reached".to_owned(),
+        Exit::StackOverflow => "stack overflow: depth limit reached".to_owned(),
+        Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),
+        Exit::OutputLimit => "output limit reached".to_owned(),
+    }
+}
+
+/// The stack as lines, innermost frame first, safe to print.
+pub fn lines(frames: &[Frame]) -> Vec<String> {
+    let mut lines: Vec<String> = frames
+        .iter()
+        .take(SHOWN_FRAMES)
+        .enumerate()
+        .map(|(index, frame)| {
+            let inlined = if frame.inlined { " (inlined)" } else { "" };
+            format!("#{index} {}{inlined}", located(frame))
+        })
+        .collect();
+    if frames.len() > SHOWN_FRAMES {
+        lines.push(format!("... {} more frames", frames.len() - SHOWN_FRAMES));
+    }
+    lines
+}
+
+/// The innermost frames of the program itself; all frames if there are none.
+/// Neighbours that are equal count once, so that depth of recursion does not
+/// make another bug.
+fn significant(frames: &[Frame]) -> Vec<&Frame> {
+    let start = frames.iter().position(|frame| !is_generic(frame)).unwrap_or(0);
+    let mut picked: Vec<&Frame> = Vec::new();
+    for frame in &frames[start..] {
+        let is_repeated = picked
+            .last()
+            .is_some_and(|last| name(last) == name(frame) && last.line == frame.line);
+        if !is_repeated {
+            picked.push(frame);
+        }
+        if picked.len() == KEY_FRAMES {
+            break;
+        }
+    }
+    picked
+}
+
+/// The functions that call each other without end: those met more than once
+/// among the innermost frames, sorted.
+fn recursion(frames: &[Frame]) -> Vec<String> {
+    let mut names: Vec<String> = frames.iter().take(RECURSION_FRAMES).map(name).collect();
+    names.sort();
+    let mut repeated: Vec<String> = names
+        .chunk_by(|a, b| a == b)
+        .filter(|same| same.len() > 1)
+        .map(|same| same[0].clone())
+        .collect();
+    if repeated.is_empty() {
+        names.dedup();
+        repeated = names;
+    }
+    repeated
+}
+
+fn is_generic(frame: &Frame) -> bool {
+    let name = name(frame);
+    // `<alloc::vec::Vec<T> as core::ops::Index>::index` belongs to `alloc`.
+    let bare = name.trim_start_matches(['<', '&', '*']);
+    GENERIC.iter().any(|entry| {
+        bare.strip_prefix(entry).is_some_and(|rest| {
+            entry.ends_with([':', '_'])
+                || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        })
+    })
+}
+
+fn name(frame: &Frame) -> String {
+    printable(&frame.demangled)
+}
+
+fn located(frame: &Frame) -> String {
+    let mut text = name(frame);
+    if let Some(file) = &frame.file {
+        text.push_str(" at ");
+        text.push_str(&printable(file));
+        for number in [frame.line, frame.column].into_iter().flatten() {
+            text.push_str(&format!(":{number}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,205 @@
+//! Tests of the command line: `tests/cli/*.txt`, with what the program prints
+//! beside each. `tests/cli/readme.txt` is the manual.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[test]
+fn every_case_prints_what_it_should() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli");
+    let mut cases: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "txt"))
+        .collect();
+    cases.sort();
+    // `CASE=name` runs one.
+    if let Ok(only) = std::env::var("CASE") {
+        cases.retain(|path| path.file_stem().is_some_and(|stem| stem == only.as_str()));
+    }
+    assert!(!cases.is_empty(), "no cases in {}", folder.display());
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let failures = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(|| {
+                while let Some(path) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    if let Err(failure) = run_case(path) {
+                        failures.lock().unwrap().push(format!("{}: {failure}", path.display()));
+                    }
+                }
+            });
+        }
+    });
+    let mut failures = failures.into_inner().unwrap();
+    failures.sort();
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases failed; BLESS=1 accepts what is printed now\n\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}
+
+fn run_case(path: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let module: String = text.lines().filter(|line| !line.starts_with(";;")).fold(
+        String::new(),
+        |mut module, line| {
+            writeln!(module, "{line}").unwrap();
+            module
+        },
+    );
+    if !module.trim().is_empty() {
+        let wasm = wat::parse_str(&module).map_err(|e| e.to_string())?;
+        fs::write(folder.path().join("t.wasm"), wasm).map_err(|e| e.to_string())?;
+    }
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    for line in text.lines() {
+        let Some((verb, rest)) = line.strip_prefix(";; ").and_then(|step| step.split_once(": ")) else {
+            continue;
+        };
+        let code = match verb {
+            "RUN" => 0,
+            "FINDS" => 1,
+            "FAIL" => 2,
+            _ => {
+                prepare(folder.path(), verb, rest).map_err(|e| format!("{line}: {e}"))?;
+                continue;
+            }
+        };
+        let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+            .args(words(rest))
+            .current_dir(folder.path())
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "100")
+            .env("SANDGLASS_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"))
+            .output()
+            .map_err(|e| e.to_string())?;
+        stdout.push_str(&redact(&String::from_utf8_lossy(&output.stdout)));
+        stderr.push_str(&redact(&String::from_utf8_lossy(&output.stderr)));
+        if output.status.code() != Some(code) {
+            return Err(format!(
+                "`{rest}` ended with {}, expected exit code {code}\n{stdout}{stderr}",
+                output.status
+            ));
+        }
+    }
+    compare(&path.with_extension("stdout"), &stdout)?;
+    compare(&path.with_extension("stderr"), &stderr)
+}
+
+/// The steps that are no runs. Unknown words are prose.
+fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
+    let (path, value) = rest.split_once(' ').unwrap_or((rest, ""));
+    let path = folder.join(path);
+    let done = match verb {
+        "FILE" => fs::write(&path, unescape(value)),
+        "FOLDER" => fs::create_dir_all(&path),
+        "FIFO" => Command::new("mkfifo").arg(&path).status().map(|_| ()),
+        #[cfg(unix)]
+        "LINK" => std::os::unix::fs::symlink(value, &path),
+        "CUT" => fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_len(value.parse().expect("a number"))),
+        "REMOVE" if path.is_dir() => fs::remove_dir_all(&path),
+        "REMOVE" => fs::remove_file(&path),
+        _ => Ok(()),
+    };
+    done.map_err(|e| e.to_string())
+}
+
+/// Splits arguments at blanks; single quotes keep them together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        (rest, _) = match (byte, after) {
+            (b'\\', [b'n', after @ ..]) => (after, bytes.push(b'\n')),
+            (b'\\', [b'x', high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).expect("two digits");
+                (after, bytes.push(u8::from_str_radix(digits, 16).expect("two digits")))
+            }
+            _ => (after, bytes.push(byte)),
+        };
+    }
+    bytes
+}
+
+/// Replaces what differs from run to run or from machine to machine: times,
+/// rates, long hashes, and numbers of processes.
+fn redact(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut line = line.to_owned();
+        for field in ["\"elapsed_ms\":", "\"execs_per_sec\":"] {
+            if let Some(at) = line.find(field) {
+                let start = at + field.len();
+                let digits = line[start..].bytes().take_while(u8::is_ascii_digit).count();
+                line.replace_range(start..start + digits, "0");
+            }
+        }
+        // `    1.2s 1,000 executions (12,345/s), …`
+        if let (Some(at), Some(open), Some(close)) = (line.find(" executions ("), line.find('('), line.find("/s)")) {
+            line.replace_range(open + 1..close, "RATE");
+            let count = line[..at].rfind(' ').unwrap_or(0);
+            line.replace_range(..count, "TIME");
+        }
+        out.push_str(&redact_hashes(&line));
+        out.push('\n');
+    }
+    out
+}
+
+/// Replaces every run of 12 or more hexadecimal digits by `HASH`.
+fn redact_hashes(line: &str) -> String {
+    let mut out = String::new();
+    let mut run = String::new();
+    for c in line.chars().chain([' ']) {
+        if c.is_ascii_digit() || ('a'..='f').contains(&c) {
+            run.push(c);
+            continue;
+        }
+        let is_hash = run.len() >= 12 && run.bytes().any(|b| b.is_ascii_alphabetic());
+        out.push_str(if is_hash { "HASH" } else { &run });
+        run.clear();
+        out.push(c);
+    }
+    out.pop();
+    out
+}
+
+fn compare(path: &Path, actual: &str) -> Result<(), String> {
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    if expected == actual {
+        return Ok(());
+    }
+    if std::env::var_os("BLESS").is_some() {
+        let written = if actual.is_empty() {
+            fs::remove_file(path)
+        } else {
+            fs::write(path, actual)
+        };
+        return written.map_err(|e| e.to_string());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Err(format!("{name} differs\n--- expected\n{expected}+++ printed\n{actual}"))
+}
