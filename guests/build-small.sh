@@ -42,6 +42,17 @@ rust() {
     "$@" "$source" -o "$out"
 }
 
+# rust_bare OUT SOURCE [FLAG…]: the same without core, whose debug information would be 600 KB: what the file calls of
+# core's machinery for panics becomes functions that trap.
+rust_bare() {
+  local out=$1 object=$1.o source=$2 host; shift 2
+  host=$(rustc -vV | sed -n 's/^host: //p')
+  rust "$object" "$source" --emit=obj -C codegen-units=1 "$@"
+  "$(rustc --print sysroot)/lib/rustlib/$host/bin/rust-lld" -flavor wasm --no-entry --gc-sections -z stack-size=4194304 \
+    --unresolved-symbols=ignore-all --export=LLVMFuzzerTestOneInput "$object" -o "$out" 2>/dev/null
+  rm "$object"
+}
+
 planted() {
   local to=${OUT:-$root}/planted/wasm source name
   for source in planted/src/*-*.c planted/src/keywords.c; do
@@ -52,6 +63,16 @@ planted() {
     name=$(basename "$source" .rs)
     [ "$name" = planted ] || rust "$to/$name.wasm" "$root/$source" -C debuginfo=line-tables-only
   done
+}
+
+# The demos exist optimised (what is fuzzed) and not (for tests of stacks and lines).
+demo() {
+  local to=${OUT:-$root}/demo/wasm level
+  for level in 0 2; do
+    c "$to/settings-O$level.wasm" "$root/demo/settings.c" -g -O$level -Wl,-z,stack-size=4194304
+  done
+  rust "$to/packets-O2.wasm" "$root/demo/packets.rs" -C debuginfo=2 -C lto=fat -C link-arg=-zstack-size=4194304
+  rust_bare "$to/packets-O0.wasm" "$root/demo/packets.rs" -C debuginfo=2 -C opt-level=0
 }
 
 find_zig

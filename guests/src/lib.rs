@@ -1,0 +1,20 @@
+//! The guests that Sandglass is tested, measured and shown with, and their bytes.
+//!
+//! Small guests are part of this crate: hand-written text modules ([`WAT`]), planted faults ([`PLANTED`]),
+//! demos with realistic bugs ([`DEMOS`]) and measured programs ([`BENCH`]). Real libraries are built by
+//! `guests/build-subjects.sh` and found by [`subject`].
+//!
+//! This crate knows nothing of how a guest is run: what a run must come to is given as text, see
+//! [`Wat::expect`].
+
+mod bench;
+mod demo;
+mod planted;
+mod subject;
+mod wat;
+
+pub use bench::{BENCH, Bench};
+pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
+pub use planted::{PLANTED, PLANTED_SEED, Planted};
+pub use subject::{SUBJECTS, SubjectMissing, seeds, subject, subjects_built};
+pub use wat::{WAT, Wat, wat};

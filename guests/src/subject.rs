@@ -1,0 +1,127 @@
+//! Real libraries as guests: built by `guests/build-subjects.sh`, found here.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the script can build.
+pub const SUBJECTS: &[&str] = &[
+    "empty",
+    "json-small",
+    "cjson",
+    "expat",
+    "libpng",
+    "libxml2",
+    "lua",
+    "mujs",
+    "onig",
+    "pcre2",
+    "pugixml",
+    "quickjs",
+    "sqlite",
+    "sqlite-db",
+    "stb-image",
+    "stb-vorbis",
+    "tinyxml2",
+    "zlib",
+    "rust-json",
+    "rust-png",
+    "rust-regex",
+    "rust-toml",
+    "rust-xml",
+];
+
+/// A subject that is not built. Its text says how to build it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectMissing {
+    name: String,
+}
+
+impl fmt::Display for SubjectMissing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        if SUBJECTS.contains(&name.as_str()) {
+            write!(
+                f,
+                "target/subjects/{name}.wasm is not built; build it with `guests/build-subjects.sh {name}`"
+            )
+        } else {
+            write!(
+                f,
+                "no subject `{name}`, expected one of {}",
+                SUBJECTS.join(", ")
+            )
+        }
+    }
+}
+
+impl std::error::Error for SubjectMissing {}
+
+/// The module of a subject, or the command that builds it.
+pub fn subject(name: &str) -> Result<Vec<u8>, SubjectMissing> {
+    std::fs::read(folder().join(name).with_extension("wasm")).map_err(|_| SubjectMissing {
+        name: name.to_owned(),
+    })
+}
+
+/// The names of the subjects that are built, in the order of [`SUBJECTS`].
+pub fn subjects_built() -> Vec<&'static str> {
+    SUBJECTS
+        .iter()
+        .copied()
+        .filter(|name| folder().join(name).with_extension("wasm").is_file())
+        .collect()
+}
+
+/// The seeds of a subject, ordered by file name; none when there is no such subject.
+pub fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("subjects")
+        .join(name)
+        .join("seeds");
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.sort();
+    files
+        .iter()
+        .filter_map(|file| std::fs::read(file).ok())
+        .collect()
+}
+
+/// Where the script puts the modules. It does not follow CARGO_TARGET_DIR, so that every build finds the same ones.
+fn folder() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("guests/ lies in the workspace");
+    root.join("target").join("subjects")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_subject_says_how_to_build_it() {
+        let missing = |name: &str| {
+            SubjectMissing {
+                name: name.to_owned(),
+            }
+            .to_string()
+        };
+        assert!(missing("expat").ends_with("`guests/build-subjects.sh expat`"));
+        assert!(
+            missing("nothing")
+                .starts_with("no subject `nothing`, expected one of empty, json-small,")
+        );
+    }
+
+    #[test]
+    fn every_subject_has_seeds() {
+        for name in SUBJECTS {
+            assert!(!seeds(name).is_empty(), "guests/subjects/{name}/seeds");
+        }
+    }
+}

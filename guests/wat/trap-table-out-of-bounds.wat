@@ -1,0 +1,10 @@
+;; An indirect call beyond the end of the table.
+;; expect: trap table-out-of-bounds
+(module
+  (memory (export "memory") 1)
+  (type $f (func (result i32)))
+  (table 2 funcref)
+  (func (export "LLVMFuzzerTestOneInput") (param $ptr i32) (param $len i32) (result i32)
+    i32.const 1000
+    call_indirect (type $f))
+)

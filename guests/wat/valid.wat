@@ -1,0 +1,7 @@
+;; The smallest reactor: accepts everything.
+;; expect: valid
+(module
+  (memory (export "memory") 1)
+  (func (export "LLVMFuzzerTestOneInput") (param $ptr i32) (param $len i32) (result i32)
+    i32.const 0)
+)
