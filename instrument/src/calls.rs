@@ -1,0 +1,214 @@
+//! The call graph: which functions may recurse, and which may throw.
+//!
+//! An indirect call may reach every function of its type that has its address taken. Both
+//! answers err on the side of "yes".
+
+use std::collections::{BTreeMap, BTreeSet};
+use walrus::ir::{self, Instr};
+use walrus::{ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, Module, TypeId, ValType};
+
+use crate::emit::sequences;
+
+/// What the passes want to know of each function.
+pub(crate) struct CallGraph {
+    recursive: BTreeSet<FunctionId>,
+    throwing: BTreeSet<FunctionId>,
+    indirect_throws: bool,
+}
+
+impl CallGraph {
+    pub(crate) fn new(module: &Module) -> CallGraph {
+        let graph = Graph::new(module);
+        let recursive = graph.recursive();
+        let throwing = if module.tags.iter().next().is_some() { graph.throwing() } else { BTreeSet::new() };
+        let indirect_throws = throwing.iter().any(|f| graph.address_taken.contains(f));
+        CallGraph { recursive, throwing, indirect_throws }
+    }
+
+    /// May a call of `func` be active twice at once?
+    pub(crate) fn is_recursive(&self, func: FunctionId) -> bool {
+        self.recursive.contains(&func)
+    }
+
+    /// May this call end in an exception?
+    pub(crate) fn may_throw(&self, instr: &Instr) -> bool {
+        match instr {
+            Instr::Call(ir::Call { func }) => self.throwing.contains(func),
+            Instr::CallIndirect(_) | Instr::CallRef(_) => self.indirect_throws,
+            _ => false,
+        }
+    }
+}
+
+type Signature = (Vec<ValType>, Vec<ValType>);
+
+struct Graph {
+    callees: BTreeMap<FunctionId, BTreeSet<FunctionId>>,
+    indirect: BTreeMap<FunctionId, BTreeSet<usize>>,
+    by_signature: Vec<Vec<FunctionId>>,
+    throws: BTreeSet<FunctionId>,
+    address_taken: BTreeSet<FunctionId>,
+}
+
+impl Graph {
+    fn new(module: &Module) -> Graph {
+        let mut address_taken = address_taken(module);
+        let mut callees: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut indirect: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut throws = BTreeSet::new();
+        let mut signatures: Vec<Signature> = Vec::new();
+        let mut signature_index = |ty: TypeId| {
+            let (params, results) = module.types.params_results(ty);
+            let wanted = (params.to_vec(), results.to_vec());
+            signatures.iter().position(|s| *s == wanted).unwrap_or_else(|| {
+                signatures.push(wanted);
+                signatures.len() - 1
+            })
+        };
+        for func in module.funcs.iter() {
+            let FunctionKind::Local(body) = &func.kind else { continue };
+            let direct = callees.entry(func.id()).or_default();
+            let through = indirect.entry(func.id()).or_default();
+            for seq in sequences(body) {
+                for (instr, _) in &body.block(seq).instrs {
+                    match instr {
+                        Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func }) => {
+                            direct.insert(*func);
+                        }
+                        Instr::CallIndirect(ir::CallIndirect { ty, .. })
+                        | Instr::ReturnCallIndirect(ir::ReturnCallIndirect { ty, .. })
+                        | Instr::CallRef(ir::CallRef { ty })
+                        | Instr::ReturnCallRef(ir::ReturnCallRef { ty }) => {
+                            through.insert(signature_index(*ty));
+                        }
+                        Instr::RefFunc(ir::RefFunc { func }) => {
+                            address_taken.insert(*func);
+                        }
+                        Instr::Throw(_) | Instr::ThrowRef(_) => {
+                            throws.insert(func.id());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let mut by_signature = vec![Vec::new(); signatures.len()];
+        for &func in &address_taken {
+            let (params, results) = module.types.params_results(module.funcs.get(func).ty());
+            if let Some(index) = signatures.iter().position(|s| s.0 == params && s.1 == results) {
+                by_signature[index].push(func);
+            }
+        }
+        Graph { callees, indirect, by_signature, throws, address_taken }
+    }
+
+    fn successors(&self, func: FunctionId) -> Vec<FunctionId> {
+        let mut found: BTreeSet<FunctionId> = self.callees.get(&func).cloned().unwrap_or_default();
+        for &signature in self.indirect.get(&func).into_iter().flatten() {
+            found.extend(&self.by_signature[signature]);
+        }
+        found.into_iter().collect()
+    }
+
+    /// Tarjan's algorithm without recursion: functions in a cycle of calls.
+    fn recursive(&self) -> BTreeSet<FunctionId> {
+        let mut order: BTreeMap<FunctionId, (u32, u32)> = BTreeMap::new(); // index, low link
+        let mut stack: Vec<FunctionId> = Vec::new();
+        let mut on_stack: BTreeSet<FunctionId> = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        for &root in self.callees.keys() {
+            if order.contains_key(&root) {
+                continue;
+            }
+            let mut work: Vec<(FunctionId, Vec<FunctionId>)> = Vec::new();
+            let mut enter = Some(root);
+            loop {
+                if let Some(node) = enter.take() {
+                    let index = order.len() as u32;
+                    order.insert(node, (index, index));
+                    stack.push(node);
+                    on_stack.insert(node);
+                    work.push((node, self.successors(node)));
+                }
+                let Some((node, rest)) = work.last_mut() else { break };
+                let node = *node;
+                if let Some(next) = rest.pop() {
+                    if !order.contains_key(&next) {
+                        enter = Some(next);
+                    } else if on_stack.contains(&next) {
+                        let low = order[&node].1.min(order[&next].0);
+                        order.insert(node, (order[&node].0, low));
+                        if next == node {
+                            found.insert(node);
+                        }
+                    }
+                    continue;
+                }
+                work.pop();
+                let (index, low) = order[&node];
+                if let Some((parent, _)) = work.last() {
+                    let (parent_index, parent_low) = order[parent];
+                    order.insert(*parent, (parent_index, parent_low.min(low)));
+                }
+                if index == low {
+                    let start = stack.iter().rposition(|f| *f == node).expect("a root is on the stack");
+                    let component = stack.split_off(start);
+                    for member in &component {
+                        on_stack.remove(member);
+                    }
+                    if component.len() > 1 {
+                        found.extend(component);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Functions from which a `throw` can be reached; a handler on the way is not looked at.
+    fn throwing(&self) -> BTreeSet<FunctionId> {
+        let mut found = self.throws.clone();
+        loop {
+            let before = found.len();
+            for &func in self.callees.keys() {
+                if !found.contains(&func) && self.successors(func).iter().any(|f| found.contains(f)) {
+                    found.insert(func);
+                }
+            }
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+}
+
+fn address_taken(module: &Module) -> BTreeSet<FunctionId> {
+    let mut found = BTreeSet::new();
+    let mut look = |expr: &ConstExpr| match expr {
+        ConstExpr::RefFunc(func) => {
+            found.insert(*func);
+        }
+        ConstExpr::Extended(ops) => {
+            for op in ops {
+                if let walrus::ConstOp::RefFunc(func) = op {
+                    found.insert(*func);
+                }
+            }
+        }
+        _ => {}
+    };
+    for global in module.globals.iter() {
+        if let GlobalKind::Local(init) = &global.kind {
+            look(init);
+        }
+    }
+    let mut listed = Vec::new();
+    for element in module.elements.iter() {
+        match &element.items {
+            ElementItems::Functions(funcs) => listed.extend(funcs.iter().copied()),
+            ElementItems::Expressions(_, exprs) => exprs.iter().for_each(&mut look),
+        }
+    }
+    found.extend(listed);
+    found
+}

@@ -1,0 +1,150 @@
+//! Code sequences that several passes insert: small builders over walrus's instructions.
+//!
+//! Everything a pass inserts carries the default location, which is how later passes tell the
+//! guest's own operators from ours.
+
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind, UnaryOp, Value};
+use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ModuleTypes, ValType};
+
+/// A run of instructions under construction.
+#[derive(Default)]
+pub(crate) struct Code(pub(crate) Vec<(Instr, InstrLocId)>);
+
+impl Code {
+    /// Appends an instruction of ours.
+    pub(crate) fn op(&mut self, instr: impl Into<Instr>) -> &mut Code {
+        self.0.push((instr.into(), InstrLocId::default()));
+        self
+    }
+
+    /// Appends an instruction that stands for the guest's own at `loc`.
+    pub(crate) fn op_at(&mut self, instr: impl Into<Instr>, loc: InstrLocId) -> &mut Code {
+        self.0.push((instr.into(), loc));
+        self
+    }
+
+    pub(crate) fn i32(&mut self, value: i32) -> &mut Code {
+        self.op(ir::Const { value: Value::I32(value) })
+    }
+
+    pub(crate) fn i64(&mut self, value: i64) -> &mut Code {
+        self.op(ir::Const { value: Value::I64(value) })
+    }
+
+    pub(crate) fn get(&mut self, local: LocalId) -> &mut Code {
+        self.op(ir::LocalGet { local })
+    }
+
+    pub(crate) fn set(&mut self, local: LocalId) -> &mut Code {
+        self.op(ir::LocalSet { local })
+    }
+
+    pub(crate) fn tee(&mut self, local: LocalId) -> &mut Code {
+        self.op(ir::LocalTee { local })
+    }
+
+    pub(crate) fn global_get(&mut self, global: GlobalId) -> &mut Code {
+        self.op(ir::GlobalGet { global })
+    }
+
+    pub(crate) fn global_set(&mut self, global: GlobalId) -> &mut Code {
+        self.op(ir::GlobalSet { global })
+    }
+
+    pub(crate) fn call(&mut self, func: FunctionId) -> &mut Code {
+        self.op(ir::Call { func })
+    }
+
+    pub(crate) fn bin(&mut self, op: BinaryOp) -> &mut Code {
+        self.op(ir::Binop { op })
+    }
+
+    pub(crate) fn un(&mut self, op: UnaryOp) -> &mut Code {
+        self.op(ir::Unop { op })
+    }
+
+    pub(crate) fn br(&mut self, block: InstrSeqId) -> &mut Code {
+        self.op(ir::Br { block })
+    }
+
+    /// `i32.load` at a constant offset from the address on the stack.
+    pub(crate) fn load32(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.load(memory, LoadKind::I32 { atomic: false }, 4, offset)
+    }
+
+    pub(crate) fn load64(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.load(memory, LoadKind::I64 { atomic: false }, 8, offset)
+    }
+
+    pub(crate) fn load(&mut self, memory: MemoryId, kind: LoadKind, align: u32, offset: u32) -> &mut Code {
+        let arg = MemArg { align, offset: offset.into() };
+        self.op(ir::Load { memory, kind, arg })
+    }
+
+    pub(crate) fn store32(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.store(memory, StoreKind::I32 { atomic: false }, 4, offset)
+    }
+
+    pub(crate) fn store64(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.store(memory, StoreKind::I64 { atomic: false }, 8, offset)
+    }
+
+    pub(crate) fn store8(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.store(memory, StoreKind::I32_8 { atomic: false }, 1, offset)
+    }
+
+    pub(crate) fn store(&mut self, memory: MemoryId, kind: StoreKind, align: u32, offset: u32) -> &mut Code {
+        let arg = MemArg { align, offset: offset.into() };
+        self.op(ir::Store { memory, kind, arg })
+    }
+
+    /// `memory[offset] += 1`, 32 bits, wrapping.
+    pub(crate) fn count(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
+        self.i32(0).i32(0).load32(memory, offset).i32(1).bin(BinaryOp::I32Add).store32(memory, offset)
+    }
+
+    /// `if (the value on the stack) { then }`.
+    pub(crate) fn when(&mut self, func: &mut LocalFunction, then: Code) -> &mut Code {
+        let consequent = sequence(func, InstrSeqType::Simple(None), then);
+        let alternative = sequence(func, InstrSeqType::Simple(None), Code::default());
+        self.op(ir::IfElse { consequent, alternative })
+    }
+}
+
+/// A new instruction sequence of `func` holding `code`.
+pub(crate) fn sequence(func: &mut LocalFunction, ty: InstrSeqType, code: Code) -> InstrSeqId {
+    let mut seq = func.builder_mut().dangling_instr_seq(ty);
+    *seq.instrs_mut() = code.0;
+    seq.id()
+}
+
+/// Parameters and results of a block's type.
+pub(crate) fn signature(types: &ModuleTypes, ty: InstrSeqType) -> (Vec<ValType>, Vec<ValType>) {
+    match ty {
+        InstrSeqType::Simple(None) => (vec![], vec![]),
+        InstrSeqType::Simple(Some(result)) => (vec![], vec![result]),
+        InstrSeqType::MultiValue(ty) => {
+            let (params, results) = types.params_results(ty);
+            (params.to_vec(), results.to_vec())
+        }
+    }
+}
+
+/// Every instruction sequence that can be reached from the entry, parents before children.
+pub(crate) fn sequences(func: &LocalFunction) -> Vec<InstrSeqId> {
+    let mut found = vec![func.entry_block()];
+    let mut next = 0;
+    while next < found.len() {
+        let id = found[next];
+        next += 1;
+        for (instr, _) in &func.block(id).instrs {
+            match instr {
+                Instr::Block(ir::Block { seq }) | Instr::Loop(ir::Loop { seq }) => found.push(*seq),
+                Instr::TryTable(ir::TryTable { seq, .. }) => found.push(*seq),
+                Instr::IfElse(ir::IfElse { consequent, alternative }) => found.extend([*consequent, *alternative]),
+                _ => {}
+            }
+        }
+    }
+    found
+}

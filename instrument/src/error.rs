@@ -1,0 +1,12 @@
+//! What can go wrong while instrumenting.
+
+/// Why a module could not be instrumented.
+#[derive(Debug, thiserror::Error)]
+pub enum InstrumentError {
+    /// walrus could not read it.
+    #[error("cannot be read: {0}")]
+    Parse(String),
+    /// Nothing to run.
+    #[error("exports no entry point, expected one of {}", crate::ENTRY_POINTS.join(", "))]
+    NoEntry,
+}

@@ -1,0 +1,55 @@
+//! The side memory: what lies where in the memory that probes write and the target cannot see.
+//!
+//! ```text
+//! 0        header     flags and budgets, see the constants
+//! 64       saved      one 16-byte slot per saved global
+//! counters            u32 per probe: function entries first, then arms by function
+//! compares            per site: u32 count, u32 pad, then SLOTS x (left u64, right u64)
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+/// u32, non-zero once the run did what a reset from outside cannot undo.
+pub const IRREVERSIBLE: u32 = 0;
+/// i32, how many beats are left before the host is asked whether to go on.
+pub const BEATS: u32 = 4;
+/// u64, fuel that is not a function of the counters: bulk operations and host calls.
+pub const EXTRA_FUEL: u32 = 8;
+/// i32, how deep recursive calls may nest.
+pub const DEPTH_LIMIT: u32 = 16;
+/// First byte after the header: the saved globals.
+pub(crate) const SAVED: u32 = 64;
+
+/// Beats between two visits of the host; a beat is [`TICKS_PER_BEAT`] passes of one back edge.
+pub const BEATS_PER_VISIT: i32 = 64;
+/// Passes of one back edge, or entries of one recursive function, that make a beat.
+pub const TICKS_PER_BEAT: i32 = 4096;
+
+/// Operand pairs remembered per comparison site; the latest ones win.
+pub const COMPARE_SLOTS: u32 = 4;
+/// Bytes of one comparison site's record.
+pub const COMPARE_BYTES: u32 = 8 + COMPARE_SLOTS * 16;
+
+/// Where the parts of one module's side memory begin, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// First counter; a u32 each.
+    pub counters: u32,
+    /// First comparison record.
+    pub compares: u32,
+    /// One past the last byte in use.
+    pub end: u32,
+}
+
+impl Layout {
+    pub(crate) fn new(saved_globals: u32, probes: u32, compare_sites: u32) -> Layout {
+        let counters = (SAVED + saved_globals * 16).next_multiple_of(64);
+        let compares = (counters + probes * 4).next_multiple_of(64);
+        Layout { counters, compares, end: compares + compare_sites * COMPARE_BYTES }
+    }
+
+    /// Pages of 64 KiB.
+    pub(crate) fn pages(&self) -> u64 {
+        u64::from(self.end.div_ceil(65536).max(1))
+    }
+}

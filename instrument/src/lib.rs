@@ -1,0 +1,307 @@
+//! Instrumentation: bytes of a module in, the same module with probes out, and what each probe
+//! means.
+//!
+//! [`instrument`] is a function from bytes to bytes. It knows nothing of engines and cannot run
+//! anything. The instrumented module computes what the original computes; beside that it keeps
+//! counters in a memory of its own (see [`layout`]), which the host reads after each run with
+//! the help of the [`ProbeMap`].
+//!
+//! ```text
+//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, flags ─▶ exits ─▶ entry
+//! ```
+#![forbid(unsafe_code)]
+
+mod calls;
+mod cost;
+mod emit;
+mod error;
+mod flow;
+pub mod layout;
+mod passes;
+pub mod printable;
+mod probes;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use walrus::ir::InstrLocId;
+use walrus::{CodeTransform, CustomSection, FunctionId, FunctionKind, Module, ModuleConfig, ValType};
+
+pub use cost::COST_VERSION;
+pub use error::InstrumentError;
+pub use passes::marks::BLOCK_SHIFT;
+pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
+
+use calls::CallGraph;
+use emit::Code;
+use layout::Layout;
+use passes::{compares, depth, edges, entry, exits, fuel, globals, marks};
+
+/// Module name of the imports that instrumented modules have of the host.
+pub const HOST_MODULE: &str = "sandglass:host";
+
+/// The version of the passes: part of the key under which compiled modules are cached.
+pub const PASS_VERSION: u32 = 1;
+
+/// Entry points, in the order in which they are looked for.
+pub const ENTRY_POINTS: [&str; 4] =
+    ["LLVMFuzzerTestOneInput", "sandglass_property", "sandglass_generate", "_start"];
+
+/// Largest guest memory that marks cover, in pages of 64 KiB: 1 GiB.
+const MARKED_PAGES_MAX: u64 = 16384;
+
+/// An instrumented module.
+#[derive(Clone, Debug)]
+pub struct Instrumented {
+    /// The module with probes.
+    pub wasm: Vec<u8>,
+    /// What they mean.
+    pub probe_map: ProbeMap,
+}
+
+/// Instruments `wasm`, which must be a valid module (see `accept`).
+///
+/// # Errors
+/// When walrus cannot read the module, or no entry point is exported and `probes.entry` is set.
+pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, InstrumentError> {
+    // walrus and our own walks recurse along the nesting of blocks, which `accept` bounds.
+    const STACK_BYTES: usize = 512 << 20;
+    std::thread::scope(|scope| {
+        let work = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let work = work.spawn_scoped(scope, || Instrumenter::new(wasm, probes)?.run());
+        match work.expect("a thread for the instrumentation").join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+struct Instrumenter {
+    module: Module,
+    probes: Probes,
+    /// The guest's own functions, by original index.
+    functions: Vec<FunctionId>,
+    code: Arc<Mutex<Transform>>,
+}
+
+impl Instrumenter {
+    fn new(wasm: &[u8], probes: Probes) -> Result<Instrumenter, InstrumentError> {
+        let mut config = ModuleConfig::new();
+        config.generate_dwarf(false).generate_name_section(false).generate_producers_section(false);
+        config.preserve_code_transform(true).only_stable_features(false);
+        let mut module = config.parse(wasm).map_err(|error| InstrumentError::Parse(format!("{error:#}")))?;
+        // Of no use in the copy: names and lines are read from the original, and code moves.
+        let customs = module.customs.iter().map(|(id, _)| id).collect::<Vec<_>>();
+        for id in customs {
+            module.customs.delete(id);
+        }
+        let code = Arc::new(Mutex::new(Transform::default()));
+        module.customs.add(Witness(code.clone()));
+        let functions = module.funcs.iter().filter(|f| matches!(f.kind, FunctionKind::Local(_)));
+        let mut functions = functions.map(|f| f.id()).collect::<Vec<_>>();
+        functions.sort();
+        Ok(Instrumenter { module, probes, functions, code })
+    }
+
+    fn run(mut self) -> Result<Instrumented, InstrumentError> {
+        let graph = CallGraph::new(&self.module);
+        let entry = self.entry_point()?;
+        let memories = self.module.memories.iter().map(|m| m.id()).collect::<Vec<_>>();
+        if self.probes.entry {
+            for (n, id) in memories.iter().enumerate() {
+                self.module.exports.add(&format!("__sandglass_memory_{n}"), *id);
+            }
+        }
+        let state = globals::State::find(&mut self.module);
+        let marks = self.probes.marks.then(|| marks::memories(&mut self.module, MARKED_PAGES_MAX));
+
+        // Sizes first: the side memory's layout must be known before code refers to it.
+        let mut compare_sites = Vec::new();
+        let mut sites = BTreeMap::new();
+        if self.probes.compares {
+            for &id in &self.functions {
+                let first = compare_sites.len();
+                let found = compares::find(&self.module, id, &mut compare_sites);
+                sites.insert(id, (first as u32, found));
+            }
+        }
+        let arms = self.count_arms(&graph);
+        let probe_count = self.functions.len() as u32 + arms.iter().sum::<u32>();
+        let layout = Layout::new(state.saved_globals(), probe_count, compare_sites.len() as u32);
+        let pages = layout.pages();
+        let side = self.module.memories.add_local(false, false, pages, Some(pages), None);
+        self.module.exports.add("__sandglass_side", side);
+
+        let host = self.host_functions();
+        let fuel = fuel::functions(&mut self.module, side, host.visit);
+        let left = self.module.globals.add_local(
+            ValType::I32,
+            true,
+            false,
+            walrus::ConstExpr::Value(walrus::ir::Value::I32(DEFAULT_DEPTH)),
+        );
+        self.module.exports.add("__sandglass_depth", left);
+        let log = self.probes.compares.then(|| compares::log_function(&mut self.module, side));
+
+        let mut map = ProbeMap { layout, memories: memories.len() as u32, compares: compare_sites, ..ProbeMap::default() };
+        map.adoptable = state.adoptable();
+        let mut arm_probes = Vec::new();
+        for (position, id) in self.functions.clone().into_iter().enumerate() {
+            let index = id.index() as u32;
+            if let (Some(log), Some((first, sites))) = (log, sites.get(&id)) {
+                let first = layout.compares + first * layout::COMPARE_BYTES;
+                compares::instrument(&mut self.module, id, sites, log, first);
+            }
+            if let Some(marks) = &marks {
+                marks::instrument(&mut self.module, id, marks);
+            }
+            let flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), &graph);
+            let arms_start = self.functions.len() as u32 + arm_probes.len() as u32;
+            let recursive = graph.is_recursive(id);
+            map.probes.push(Probe {
+                function: index,
+                offset: self.entry_offset(id),
+                kind: ArmKind::Entry,
+                weight: clamp(flow.entry_weight),
+            });
+            for (_, decision) in edges::arms_in_order(&flow) {
+                arm_probes.extend(decision.arms.iter().map(|arm| Probe {
+                    function: index,
+                    offset: decision.offset,
+                    kind: arm.kind,
+                    weight: clamp(arm.weight),
+                }));
+            }
+            let arms_end = self.functions.len() as u32 + arm_probes.len() as u32;
+            map.functions.push(FunctionProbes { index, arms_start, arms_end, recursive });
+
+            let saved = depth::saved_local(&mut self.module, id);
+            let counters = edges::Counters {
+                memory: side,
+                entry: layout.counters + position as u32 * 4,
+                arms: layout.counters + arms_start * 4,
+            };
+            let landing = || {
+                let mut code = Code::default();
+                if let Some(saved) = saved {
+                    code.get(saved).global_set(left);
+                }
+                code
+            };
+            edges::instrument(&mut self.module, id, &flow, &counters, &fuel, recursive, &landing);
+            depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
+            fuel::charge_bulk(&mut self.module, id, &fuel);
+            if self.probes.entry {
+                globals::flag_irreversible(&mut self.module, id, side);
+                exits::instrument(&mut self.module, id, host.unreachable);
+            }
+            if let Some(report) = host.report {
+                compares::instrument_by_name(&mut self.module, id, index, report);
+            }
+        }
+        map.probes.extend(arm_probes);
+        assert_eq!(map.probes.len() as u32, probe_count, "arms were counted before the passes ran");
+        if let Some(entry) = entry {
+            entry::functions(&mut self.module, side, left, entry, &state);
+        }
+        let wasm = self.module.emit_wasm();
+        self.finish(wasm, map)
+    }
+
+    fn entry_point(&self) -> Result<Option<FunctionId>, InstrumentError> {
+        if !self.probes.entry {
+            return Ok(None);
+        }
+        let found = ENTRY_POINTS.iter().find_map(|name| entry::exported(&self.module, name));
+        found.map(Some).ok_or(InstrumentError::NoEntry)
+    }
+
+    fn count_arms(&self, graph: &CallGraph) -> Vec<u32> {
+        let arms = self.functions.iter().map(|&id| {
+            let flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), graph);
+            flow.decisions.values().map(|d| d.arms.len() as u32).sum()
+        });
+        arms.collect()
+    }
+
+    fn entry_offset(&self, id: FunctionId) -> u32 {
+        let func = self.module.funcs.get(id).kind.unwrap_local();
+        let located = func.block(func.entry_block()).instrs.iter().find(|(_, loc)| !loc.is_default());
+        located.map_or(0, |(_, loc)| loc.data())
+    }
+
+    fn host_functions(&mut self) -> Host {
+        let mut import = |name: &str, params: &[ValType]| {
+            let ty = self.module.types.add(params, &[]);
+            self.module.add_import_func(HOST_MODULE, name, ty).0
+        };
+        let i = ValType::I32;
+        Host {
+            visit: import("visit", &[]),
+            unreachable: import("unreachable", &[i]),
+            overflow: import("overflow", &[]),
+            report: self.probes.compares.then(|| import("compare", &[i, i, i, i, i])),
+        }
+    }
+
+    fn finish(self, wasm: Vec<u8>, mut map: ProbeMap) -> Result<Instrumented, InstrumentError> {
+        let transform = std::mem::take(&mut *self.code.lock().expect("the witness does not panic"));
+        map.offsets = transform.offsets;
+        map.offsets.sort_unstable();
+        let ours = |id: FunctionId| self.functions.binary_search(&id).is_err();
+        map.bodies = transform
+            .bodies
+            .into_iter()
+            .map(|(id, range)| BodyRange {
+                start: range.start as u32,
+                end: range.end as u32,
+                function: if ours(id) { u32::MAX } else { id.index() as u32 },
+            })
+            .collect();
+        map.bodies.sort_unstable_by_key(|body| body.start);
+        Ok(Instrumented { wasm, probe_map: map })
+    }
+}
+
+/// Depth that set-up functions may use before the host has set a limit.
+const DEFAULT_DEPTH: i32 = 10_000;
+
+struct Host {
+    visit: FunctionId,
+    unreachable: FunctionId,
+    overflow: FunctionId,
+    report: Option<FunctionId>,
+}
+
+fn clamp(weight: u64) -> u32 {
+    u32::try_from(weight).unwrap_or(u32::MAX)
+}
+
+/// Where operators and bodies went.
+#[derive(Default, Debug)]
+struct Transform {
+    offsets: Vec<(u32, u32)>,
+    bodies: Vec<(FunctionId, Range<usize>)>,
+}
+
+/// A custom section that is only there to be told where code went.
+#[derive(Debug)]
+struct Witness(Arc<Mutex<Transform>>);
+
+impl CustomSection for Witness {
+    fn name(&self) -> &str {
+        "sandglass"
+    }
+
+    fn data(&self, _: &walrus::IdsToIndices) -> std::borrow::Cow<'_, [u8]> {
+        std::borrow::Cow::Borrowed(&[])
+    }
+
+    fn apply_code_transform(&mut self, transform: &CodeTransform) {
+        let mut seen = self.0.lock().expect("nobody panics holding it");
+        let known = |(id, _): &&(InstrLocId, usize)| !id.is_default();
+        seen.offsets = transform.instruction_map.iter().filter(known).map(|(id, at)| (*at as u32, id.data())).collect();
+        seen.bodies = transform.function_ranges.clone();
+    }
+}

@@ -1,0 +1,14 @@
+//! The passes, in the order in which they run.
+//!
+//! Each file holds one signal or one duty and says what it turns a piece of a module into.
+//! Passes that look at operand shapes come first, those that rebuild control flow later, those
+//! that replace whole operators last.
+
+pub(crate) mod compares;
+pub(crate) mod depth;
+pub(crate) mod edges;
+pub(crate) mod entry;
+pub(crate) mod exits;
+pub(crate) mod fuel;
+pub(crate) mod globals;
+pub(crate) mod marks;

@@ -1,0 +1,286 @@
+//! Compares: the last operands of every comparison, for inputs whose comparisons are wanted.
+//!
+//! Logged are the comparison operators of all number types, the two sides of an `xor` whose
+//! result is tested for zero through any chain of `or` (how compilers inline `memcmp`), and the
+//! arguments of functions named like `memcmp` and `strcmp`.
+//!
+//! ```wat
+//! ;; before     ;; after
+//! i32.eq        local.set $r  local.set $l
+//!               i32.const <record>  (i64.extend_i32_u $l)  (i64.extend_i32_u $r)  call $log
+//!               local.get $l  local.get $r  i32.eq
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, UnaryOp};
+use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
+
+use crate::emit::{Code, sequences};
+use crate::layout::{COMPARE_BYTES, COMPARE_SLOTS};
+use crate::probes::CompareSite;
+
+/// A comparison to be logged.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    position: usize,
+    ty: ValType,
+    site: CompareSite,
+}
+
+/// The comparisons of one function, by sequence.
+pub(crate) type Sites = BTreeMap<ir::InstrSeqId, Vec<Site>>;
+
+/// Finds the comparisons of `id` and appends them to `all`.
+pub(crate) fn find(module: &Module, id: FunctionId, all: &mut Vec<CompareSite>) -> Sites {
+    let func = module.funcs.get(id).kind.unwrap_local();
+    let mut found = Sites::new();
+    for seq in sequences(func) {
+        let sites = in_sequence(&func.block(seq).instrs);
+        if !sites.is_empty() {
+            all.extend(sites.iter().map(|s| s.site));
+            found.insert(seq, sites);
+        }
+    }
+    found
+}
+
+/// Adds `(record: i32, left: i64, right: i64)`: a ring of the latest operands.
+pub(crate) fn log_function(module: &mut Module, side: MemoryId) -> FunctionId {
+    let record = module.locals.add(ValType::I32);
+    let (left, right) = (module.locals.add(ValType::I64), module.locals.add(ValType::I64));
+    let (count, slot) = (module.locals.add(ValType::I32), module.locals.add(ValType::I32));
+    let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32, ValType::I64, ValType::I64], &[]);
+    builder.name("__sandglass_compare".into());
+    let mut body = Code::default();
+    const { assert!(COMPARE_SLOTS.is_power_of_two(), "the ring is indexed by a mask") };
+    body.get(record).get(record).load32(side, 0).tee(count).i32(1).bin(BinaryOp::I32Add).store32(side, 0);
+    body.get(record).get(count).i32(COMPARE_SLOTS as i32 - 1).bin(BinaryOp::I32And);
+    body.i32(4).bin(BinaryOp::I32Shl).bin(BinaryOp::I32Add).tee(slot);
+    body.get(left).store64(side, 8);
+    body.get(slot).get(right).store64(side, 16);
+    *builder.func_body().instrs_mut() = body.0;
+    builder.finish(vec![record, left, right], &mut module.funcs)
+}
+
+/// Logs the operands at every site of `id`; `first` is the address of the first record.
+pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log: FunctionId, first: u32) {
+    let mut address = first;
+    let mut locals: Vec<(ValType, LocalId, LocalId)> = Vec::new();
+    // The same order as `find`.
+    for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
+        let Some(sites) = sites.get(&seq) else { continue };
+        let mut sites = sites.iter().peekable();
+        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let mut code = Code::default();
+        for (position, (instr, loc)) in instrs.into_iter().enumerate() {
+            if let Some(site) = sites.next_if(|s| s.position == position) {
+                let known = locals.iter().find(|(ty, ..)| *ty == site.ty).copied();
+                let (_, left, right) = known.unwrap_or_else(|| {
+                    let pair = (site.ty, module.locals.add(site.ty), module.locals.add(site.ty));
+                    locals.push(pair);
+                    pair
+                });
+                code.set(right).set(left).i32(address.cast_signed());
+                widen(code.get(left), site.ty);
+                widen(code.get(right), site.ty);
+                code.call(log).get(left).get(right);
+                address += COMPARE_BYTES;
+            }
+            code.op_at(instr, loc);
+        }
+        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+    }
+}
+
+/// If `id` is named like a comparison of memory or strings: the code that reports its arguments
+/// goes to its start. `report` takes (function index, kind, left, right, size).
+pub(crate) fn instrument_by_name(module: &mut Module, id: FunctionId, index: u32, report: FunctionId) {
+    let name = module.funcs.get(id).name.clone().unwrap_or_default();
+    let Some(kind) = TextKind::of(&name) else { return };
+    let types = module.types.params(module.funcs.get(id).ty()).to_vec();
+    let wanted = if kind.sized() { 3 } else { 2 };
+    if types.len() < wanted || types.iter().any(|ty| *ty != ValType::I32) {
+        return;
+    }
+    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
+    let mut code = Code::default();
+    code.i32(index.cast_signed()).i32(kind as i32).get(func.args[0]).get(func.args[1]);
+    if kind.sized() { code.get(func.args[2]) } else { code.i32(-1) };
+    code.call(report);
+    let entry = func.entry_block();
+    func.block_mut(entry).instrs.splice(0..0, code.0);
+}
+
+/// How the operands of a named comparison end.
+#[derive(Clone, Copy)]
+enum TextKind {
+    /// At the given size.
+    Memory = 0,
+    /// At a NUL, or at the given size.
+    String = 1,
+    /// At a NUL.
+    Unbounded = 2,
+}
+
+impl TextKind {
+    fn of(name: &str) -> Option<TextKind> {
+        Some(match name {
+            "memcmp" | "bcmp" | "memcasecmp" => TextKind::Memory,
+            "strncmp" | "strncasecmp" | "sqlite3_strnicmp" => TextKind::String,
+            "strcmp" | "strcasecmp" | "strcoll" | "strstr" | "strcasestr" | "sqlite3_stricmp" | "sqlite3StrICmp" => {
+                TextKind::Unbounded
+            }
+            _ => return None,
+        })
+    }
+
+    fn sized(self) -> bool {
+        !matches!(self, TextKind::Unbounded)
+    }
+}
+
+fn widen(code: &mut Code, ty: ValType) {
+    match ty {
+        ValType::I32 => code.un(UnaryOp::I64ExtendUI32),
+        ValType::F32 => code.un(UnaryOp::I32ReinterpretF32).un(UnaryOp::I64ExtendUI32),
+        ValType::F64 => code.un(UnaryOp::I64ReinterpretF64),
+        _ => code,
+    };
+}
+
+/// What is known of a value on the stack: the `xor`s (by position) that it is zero without, and
+/// whether it is a constant.
+#[derive(Clone, Default)]
+struct Origin {
+    xors: BTreeSet<usize>,
+    constant: Option<i64>,
+}
+
+/// Straight-line abstract interpretation: comparisons, and the `xor`s whose result is tested.
+fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
+    let mut found: BTreeMap<usize, Site> = BTreeMap::new();
+    let mut xors: BTreeMap<usize, Site> = BTreeMap::new();
+    let mut stack: Vec<Origin> = Vec::new();
+    let mut locals: BTreeMap<LocalId, Origin> = BTreeMap::new();
+    for (position, (instr, loc)) in instrs.iter().enumerate() {
+        let mut pop = || stack.pop().unwrap_or_default();
+        let mut tested: Option<Origin> = None;
+        match instr {
+            Instr::Const(ir::Const { value }) => {
+                let constant = match *value {
+                    ir::Value::I32(value) => Some(i64::from(value)),
+                    ir::Value::I64(value) => Some(value),
+                    ir::Value::F32(_) | ir::Value::F64(_) => Some(1),
+                    ir::Value::V128(_) => None,
+                };
+                stack.push(Origin { constant, ..Origin::default() });
+            }
+            Instr::LocalGet(ir::LocalGet { local }) => stack.push(locals.get(local).cloned().unwrap_or_default()),
+            Instr::LocalSet(ir::LocalSet { local }) => {
+                let value = pop();
+                locals.insert(*local, value);
+            }
+            Instr::LocalTee(ir::LocalTee { local }) => {
+                let value = pop();
+                locals.insert(*local, value.clone());
+                stack.push(value);
+            }
+            Instr::GlobalGet(_) | Instr::MemorySize(_) => stack.push(Origin::default()),
+            Instr::GlobalSet(_) | Instr::Drop(_) => drop(pop()),
+            Instr::Load(_) => {
+                pop();
+                stack.push(Origin::default());
+            }
+            Instr::Store(_) => {
+                pop();
+                pop();
+            }
+            Instr::Unop(ir::Unop { op }) => {
+                let value = pop();
+                match op {
+                    UnaryOp::I32Eqz | UnaryOp::I64Eqz => {
+                        tested = Some(value);
+                        stack.push(Origin::default());
+                    }
+                    UnaryOp::I64ExtendUI32 | UnaryOp::I64ExtendSI32 | UnaryOp::I32WrapI64 => {
+                        stack.push(Origin { xors: value.xors, constant: None });
+                    }
+                    _ => stack.push(Origin::default()),
+                }
+            }
+            Instr::Binop(ir::Binop { op }) => {
+                let (right, left) = (pop(), pop());
+                if loc.is_default() {
+                    stack.push(Origin::default());
+                    continue;
+                }
+                let constant = right.constant.is_some() || left.constant.is_some();
+                if let Some(ty) = compared_type(*op) {
+                    let zero = right.constant == Some(0);
+                    if !zero && !(right.constant.is_some() && left.constant.is_some()) {
+                        let width = if matches!(ty, ValType::I32 | ValType::F32) { 4 } else { 8 };
+                        let site = CompareSite { offset: loc.data(), width, constant: right.constant.is_some() };
+                        found.insert(position, Site { position, ty, site });
+                    }
+                    tested = zero.then_some(left);
+                    stack.push(Origin::default());
+                } else {
+                    match op {
+                        BinaryOp::I32Xor | BinaryOp::I64Xor => {
+                            let (ty, width) = if matches!(op, BinaryOp::I32Xor) { (ValType::I32, 4) } else { (ValType::I64, 8) };
+                            let site = CompareSite { offset: loc.data(), width, constant };
+                            xors.insert(position, Site { position, ty, site });
+                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None });
+                        }
+                        BinaryOp::I32Or | BinaryOp::I64Or => {
+                            stack.push(Origin { xors: &left.xors | &right.xors, constant: None });
+                        }
+                        BinaryOp::I32And | BinaryOp::I64And => {
+                            stack.push(Origin { xors: if constant { left.xors } else { BTreeSet::new() }, constant: None });
+                        }
+                        _ => stack.push(Origin::default()),
+                    }
+                }
+            }
+            Instr::Select(_) => {
+                tested = Some(pop());
+                pop();
+                pop();
+                stack.push(Origin::default());
+            }
+            Instr::BrIf(_) | Instr::IfElse(_) => {
+                tested = Some(pop());
+                if matches!(instr, Instr::IfElse(_)) {
+                    stack.clear();
+                    locals.clear();
+                }
+            }
+            _ => {
+                // Whatever it does to the stack: forget what we knew.
+                stack.clear();
+                if matches!(instr, Instr::Block(_) | Instr::Loop(_) | Instr::TryTable(_)) {
+                    locals.clear();
+                }
+            }
+        }
+        for xor in tested.into_iter().flat_map(|origin| origin.xors) {
+            found.insert(xor, xors[&xor]);
+        }
+    }
+    found.into_values().collect()
+}
+
+fn compared_type(op: BinaryOp) -> Option<ValType> {
+    use BinaryOp as B;
+    Some(match op {
+        B::I32Eq | B::I32Ne | B::I32LtS | B::I32LtU | B::I32GtS | B::I32GtU | B::I32LeS | B::I32LeU | B::I32GeS | B::I32GeU => {
+            ValType::I32
+        }
+        B::I64Eq | B::I64Ne | B::I64LtS | B::I64LtU | B::I64GtS | B::I64GtU | B::I64LeS | B::I64LeU | B::I64GeS | B::I64GeU => {
+            ValType::I64
+        }
+        B::F32Eq | B::F32Ne | B::F32Lt | B::F32Gt | B::F32Le | B::F32Ge => ValType::F32,
+        B::F64Eq | B::F64Ne | B::F64Lt | B::F64Gt | B::F64Le | B::F64Ge => ValType::F64,
+        _ => return None,
+    })
+}

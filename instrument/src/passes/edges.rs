@@ -1,0 +1,263 @@
+//! Edges: a counter per function entry and per arm of every decision.
+//!
+//! ```wat
+//! ;; before                 ;; after (a `count` is load, add, store at a constant address)
+//! br_if $l                  if  count(taken)  br $l  else  count(not taken)  end
+//! if A else B end           if  count(then) A  else  count(else) B  end
+//! br_table $a $b $d         local.tee $i  counters[base + min(i, 2)] += 1  local.get $i  br_table …
+//! br $loop                  count(back edge)  br $loop
+//! call $may_throw           call $may_throw  count(returned)
+//! ```
+//!
+//! A handler of a `try_table` gets a landing block of its own, so that an arrival can be counted
+//! and the call depth restored there:
+//!
+//! ```wat
+//! block $after (result R)
+//!   block $landing (result P)
+//!     try_table (result R) (catch $tag $landing) … end
+//!     br $after
+//!   end
+//!   count(caught)  <landing code>  br $l
+//! end
+//! ```
+//!
+//! Joins have no probe: what runs after them is implied by the arms that lead there. A count
+//! whose arm closes a cycle also ticks (see `fuel`).
+
+use std::collections::BTreeMap;
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, StoreKind, TryTableCatch};
+use walrus::{FunctionId, LocalId, MemoryId, Module, RefType, ValType};
+
+use crate::emit::{Code, sequence, sequences, signature};
+use crate::flow::{Arm, Decision, Flow, catch_label};
+use crate::passes::fuel::{Fuel, tick};
+
+/// Where a function's counters lie.
+pub(crate) struct Counters {
+    /// The side memory.
+    pub(crate) memory: MemoryId,
+    /// Address of the function's entry counter.
+    pub(crate) entry: u32,
+    /// Address of the counter of its first arm.
+    pub(crate) arms: u32,
+}
+
+/// Scratch locals of the function being rewritten.
+struct Scratch {
+    count: Option<LocalId>,
+    index: Option<LocalId>,
+    slot: Option<LocalId>,
+}
+
+/// Rewrites `id`. `landing` makes the code that each arriving exception runs first.
+/// Arms are numbered in the order of [`arms_in_order`].
+pub(crate) fn instrument(
+    module: &mut Module,
+    id: FunctionId,
+    flow: &Flow,
+    counters: &Counters,
+    fuel: &Fuel,
+    ticks_at_entry: bool,
+    landing: &dyn Fn() -> Code,
+) {
+    let mut numbers = BTreeMap::new();
+    let mut next = 0u32;
+    for (at, decision) in arms_in_order(flow) {
+        numbers.insert(*at, counters.arms + next * 4);
+        next += decision.arms.len() as u32;
+    }
+    let mut scratch = Scratch { count: None, index: None, slot: None };
+    let order = sequences(module.funcs.get(id).kind.unwrap_local());
+    for seq in order {
+        let first = (seq, 0);
+        if flow.decisions.range(first..=(seq, usize::MAX)).next().is_none() {
+            continue;
+        }
+        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let mut code = Code::default();
+        for (position, (instr, loc)) in instrs.into_iter().enumerate() {
+            let Some(decision) = flow.decisions.get(&(seq, position)) else {
+                code.op_at(instr, loc);
+                continue;
+            };
+            let mut rewrite = Rewrite { module, id, counters, fuel, scratch: &mut scratch, decision, base: numbers[&(seq, position)] };
+            rewrite.decision(&mut code, instr, loc, landing);
+        }
+        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+    }
+    let entry = Arm { kind: crate::probes::ArmKind::Entry, weight: flow.entry_weight, back: ticks_at_entry };
+    let mut code = Code::default();
+    probe(module, id, &mut scratch, &mut code, counters.memory, counters.entry, &entry, fuel);
+    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
+    let entry = func.entry_block();
+    func.block_mut(entry).instrs.splice(0..0, code.0);
+}
+
+/// Decisions in the order of the original code, then of the tree (for equal offsets).
+pub(crate) fn arms_in_order(flow: &Flow) -> Vec<(&(InstrSeqId, usize), &Decision)> {
+    let mut found: Vec<_> = flow.decisions.iter().collect();
+    found.sort_by_key(|(at, decision)| (decision.offset, **at));
+    found
+}
+
+struct Rewrite<'a> {
+    module: &'a mut Module,
+    id: FunctionId,
+    counters: &'a Counters,
+    fuel: &'a Fuel,
+    scratch: &'a mut Scratch,
+    decision: &'a Decision,
+    base: u32,
+}
+
+impl Rewrite<'_> {
+    fn decision(&mut self, code: &mut Code, instr: Instr, loc: InstrLocId, landing: &dyn Fn() -> Code) {
+        match instr {
+            Instr::BrIf(ir::BrIf { block }) => {
+                let mut taken = self.probe(0);
+                taken.op_at(ir::Br { block }, loc);
+                let fallen = self.probe(1);
+                let label = self.label_types(block);
+                let ty = InstrSeqType::new(&mut self.module.types, &label, &label);
+                let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+                let consequent = sequence(func, ty, taken);
+                let alternative = sequence(func, ty, fallen);
+                code.op(ir::IfElse { consequent, alternative });
+            }
+            Instr::IfElse(ir::IfElse { consequent, alternative }) => {
+                for (arm, seq) in [consequent, alternative].into_iter().enumerate() {
+                    let probe = self.probe(arm);
+                    let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+                    func.block_mut(seq).instrs.splice(0..0, probe.0);
+                }
+                code.op_at(instr, loc);
+            }
+            Instr::BrTable(ref table) => {
+                self.switch(code, table.blocks.len());
+                code.op_at(instr, loc);
+            }
+            Instr::Br(_) => {
+                code.0.extend(self.probe(0).0);
+                code.op_at(instr, loc);
+            }
+            Instr::TryTable(ir::TryTable { seq, catches }) => self.handlers(code, seq, catches, loc, landing),
+            _ => {
+                code.op_at(instr, loc);
+                code.0.extend(self.probe(0).0);
+            }
+        }
+    }
+
+    fn probe(&mut self, arm: usize) -> Code {
+        let mut code = Code::default();
+        let address = self.base + arm as u32 * 4;
+        probe(self.module, self.id, self.scratch, &mut code, self.counters.memory, address, &self.decision.arms[arm], self.fuel);
+        code
+    }
+
+    /// Counts the slot that a `br_table` with `slots` slots and a default will take.
+    fn switch(&mut self, code: &mut Code, slots: usize) {
+        let index = local(self.module, &mut self.scratch.index);
+        let slot = local(self.module, &mut self.scratch.slot);
+        let memory = self.counters.memory;
+        let word = LoadKind::I32 { atomic: false };
+        code.tee(index).i32(slots as i32).get(index).i32(slots as i32).bin(BinaryOp::I32LtU);
+        // select takes its first operand when the condition holds: index, slots, index < slots.
+        code.op(ir::Select { ty: None }).i32(2).bin(BinaryOp::I32Shl).tee(slot);
+        code.get(slot).load(memory, word, 4, self.base).i32(1).bin(BinaryOp::I32Add);
+        let ticks = self.decision.arms.iter().any(|arm| arm.back);
+        if !ticks {
+            code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
+        } else {
+            let count = local(self.module, &mut self.scratch.count);
+            code.tee(count).store(memory, StoreKind::I32 { atomic: false }, 4, self.base).get(count);
+            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            tick(code, func, self.fuel);
+        }
+        code.get(index);
+    }
+
+    /// Gives each handler a landing block around the `try_table`.
+    fn handlers(&mut self, code: &mut Code, body: InstrSeqId, catches: Vec<TryTableCatch>, loc: InstrLocId, landing: &dyn Fn() -> Code) {
+        let func = self.module.funcs.get(self.id).kind.unwrap_local();
+        let (params, results) = signature(&self.module.types, func.block(body).ty);
+        let after_ty = InstrSeqType::new(&mut self.module.types, &params, &results);
+        let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+        let after = sequence(func, after_ty, Code::default());
+        let mut landings = Vec::new();
+        for catch in &catches {
+            let payload = self.payload(catch);
+            let ty = InstrSeqType::new(&mut self.module.types, &params, &payload);
+            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            landings.push(sequence(func, ty, Code::default()));
+        }
+        let landed = catches.iter().zip(&landings).map(|(catch, &label)| match *catch {
+            TryTableCatch::Catch { tag, .. } => TryTableCatch::Catch { tag, label },
+            TryTableCatch::CatchRef { tag, .. } => TryTableCatch::CatchRef { tag, label },
+            TryTableCatch::CatchAll { .. } => TryTableCatch::CatchAll { label },
+            TryTableCatch::CatchAllRef { .. } => TryTableCatch::CatchAllRef { label },
+        });
+        let mut inner = Code::default();
+        inner.op_at(ir::TryTable { seq: body, catches: landed.collect() }, loc).br(after);
+        for (arm, (catch, &block)) in catches.iter().zip(&landings).enumerate() {
+            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            func.block_mut(block).instrs = std::mem::take(&mut inner).0;
+            inner.op(ir::Block { seq: block });
+            let probe = self.probe(arm);
+            inner.0.extend(landing().0);
+            inner.0.extend(probe.0);
+            inner.br(catch_label(catch));
+        }
+        let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+        func.block_mut(after).instrs = inner.0;
+        code.op(ir::Block { seq: after });
+    }
+
+    fn payload(&self, catch: &TryTableCatch) -> Vec<ValType> {
+        let of = |tag| self.module.types.params(self.module.tags.get(tag).ty).to_vec();
+        match *catch {
+            TryTableCatch::Catch { tag, .. } => of(tag),
+            TryTableCatch::CatchRef { tag, .. } => [of(tag), vec![ValType::Ref(exnref())]].concat(),
+            TryTableCatch::CatchAll { .. } => vec![],
+            TryTableCatch::CatchAllRef { .. } => vec![ValType::Ref(exnref())],
+        }
+    }
+
+    /// What a branch to `block` takes from the stack.
+    fn label_types(&self, block: InstrSeqId) -> Vec<ValType> {
+        let func = self.module.funcs.get(self.id).kind.unwrap_local();
+        let (params, results) = signature(&self.module.types, func.block(block).ty);
+        if self.decision.arms[0].back { params } else { results }
+    }
+}
+
+/// What a handler receives: a caught exception is never null.
+fn exnref() -> RefType {
+    RefType { nullable: false, ..RefType::EXNREF }
+}
+
+#[expect(clippy::too_many_arguments, reason = "plain data, called from two places")]
+fn probe(
+    module: &mut Module,
+    id: FunctionId,
+    scratch: &mut Scratch,
+    code: &mut Code,
+    memory: MemoryId,
+    address: u32,
+    arm: &Arm,
+    fuel: &Fuel,
+) {
+    if !arm.back {
+        code.count(memory, address);
+        return;
+    }
+    let count = local(module, &mut scratch.count);
+    code.i32(0).i32(0).load32(memory, address).i32(1).bin(BinaryOp::I32Add).tee(count).store32(memory, address);
+    code.get(count);
+    tick(code, module.funcs.get_mut(id).kind.unwrap_local_mut(), fuel);
+}
+
+fn local(module: &mut Module, slot: &mut Option<LocalId>) -> LocalId {
+    *slot.get_or_insert_with(|| module.locals.add(ValType::I32))
+}

@@ -1,0 +1,193 @@
+//! Marks: a byte per 4 KiB block of each memory, set by every store.
+//!
+//! Only for hosts that cannot watch pages (see the sandbox's reset). The mark follows the store,
+//! so a store that traps leaves none.
+//!
+//! ```wat
+//! ;; before                 ;; after
+//! i32.store offset=8        local.set $v  local.tee $a  local.get $v  i32.store offset=8
+//!                           marks[(a + 8) >> 12] = 1  marks[(a + 8 + 3) >> 12] = 1
+//! ```
+//!
+//! Bulk writes mark through a function, block by block.
+
+use std::collections::BTreeMap;
+use walrus::ir::{self, BinaryOp, Instr, InstrSeqType, LoadSimdKind, StoreKind, UnaryOp};
+use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
+
+use crate::emit::{Code, sequences};
+
+/// Bytes of one block, as a shift.
+pub const BLOCK_SHIFT: u32 = 12;
+
+/// The mark memories and the functions that mark ranges, by guest memory.
+pub(crate) struct Marks {
+    memories: BTreeMap<MemoryId, (MemoryId, FunctionId)>,
+}
+
+/// Adds a mark memory for every 32-bit memory of the module, exported as `__sandglass_marks_N`.
+/// `pages_max` bounds each guest memory, in pages of 64 KiB.
+pub(crate) fn memories(module: &mut Module, pages_max: u64) -> Marks {
+    let guests: Vec<_> = module.memories.iter().filter(|m| !m.memory64).map(|m| (m.id(), m.maximum)).collect();
+    let mut memories = BTreeMap::new();
+    for (n, (guest, maximum)) in guests.into_iter().enumerate() {
+        let blocks = maximum.unwrap_or(65536).min(pages_max) << (16 - BLOCK_SHIFT);
+        let pages = blocks.div_ceil(65536).max(1);
+        let marks = module.memories.add_local(false, false, pages, Some(pages), None);
+        module.exports.add(&format!("__sandglass_marks_{n}"), marks);
+        let range = mark_range(module, marks);
+        memories.insert(guest, (marks, range));
+    }
+    Marks { memories }
+}
+
+/// `(address: i32, size: i32)`: marks every block of a range, nothing if it is empty.
+fn mark_range(module: &mut Module, marks: MemoryId) -> FunctionId {
+    let (address, size, block) =
+        (module.locals.add(ValType::I32), module.locals.add(ValType::I32), module.locals.add(ValType::I32));
+    let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32, ValType::I32], &[]);
+    builder.name("__sandglass_mark_range".into());
+    let head = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
+    let mut step = Code::default();
+    step.get(block).i32(1).store8(marks, 0);
+    step.get(block).i32(1).bin(BinaryOp::I32Add).tee(block);
+    step.un(UnaryOp::I64ExtendUI32);
+    step.get(address).un(UnaryOp::I64ExtendUI32).get(size).un(UnaryOp::I64ExtendUI32).bin(BinaryOp::I64Add);
+    step.i64(1).bin(BinaryOp::I64Sub).i64(BLOCK_SHIFT.into()).bin(BinaryOp::I64ShrU);
+    step.bin(BinaryOp::I64LeU).op(ir::BrIf { block: head });
+    *builder.instr_seq(head).instrs_mut() = step.0;
+    let mut then = Code::default();
+    then.get(address).i32(BLOCK_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU).set(block).op(ir::Loop { seq: head });
+    let consequent = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
+    *builder.instr_seq(consequent).instrs_mut() = then.0;
+    let alternative = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
+    let mut body = Code::default();
+    body.get(size).op(ir::IfElse { consequent, alternative });
+    *builder.func_body().instrs_mut() = body.0;
+    builder.finish(vec![address, size], &mut module.funcs)
+}
+
+/// Adds marks after every write of `id`.
+pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
+    let mut locals = Locals::default();
+    for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
+        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let mut code = Code::default();
+        for (instr, loc) in instrs {
+            let known = |memory: &MemoryId| marks.memories.get(memory).copied().filter(|_| !loc.is_default());
+            match &instr {
+                Instr::Store(ir::Store { memory, kind, arg }) => {
+                    let Some((mark, _)) = known(memory) else {
+                        code.op_at(instr, loc);
+                        continue;
+                    };
+                    let (kind, arg) = (*kind, *arg);
+                    let value = locals.of(module, stored_type(kind));
+                    let address = locals.address(module);
+                    code.set(value).tee(address).get(value).op_at(instr, loc);
+                    mark_block(&mut code, mark, address, arg.offset);
+                    if kind.width() > 1 {
+                        mark_block(&mut code, mark, address, arg.offset + u64::from(kind.width()) - 1);
+                    }
+                }
+                Instr::LoadSimd(ir::LoadSimd { memory, kind, arg }) if lane_width(*kind).is_some() => {
+                    let Some((mark, _)) = known(memory) else {
+                        code.op_at(instr, loc);
+                        continue;
+                    };
+                    let (width, offset) = (lane_width(*kind).unwrap_or(1), arg.offset);
+                    let value = locals.of(module, ValType::V128);
+                    let address = locals.address(module);
+                    code.set(value).tee(address).get(value).op_at(instr, loc);
+                    mark_block(&mut code, mark, address, offset);
+                    mark_block(&mut code, mark, address, offset + width - 1);
+                }
+                Instr::MemoryFill(ir::MemoryFill { memory }) => {
+                    bulk(module, &mut locals, &mut code, known(memory), instr.clone(), loc);
+                }
+                Instr::MemoryCopy(ir::MemoryCopy { dst, .. }) => {
+                    bulk(module, &mut locals, &mut code, known(dst), instr.clone(), loc);
+                }
+                Instr::MemoryInit(ir::MemoryInit { memory, .. }) => {
+                    bulk(module, &mut locals, &mut code, known(memory), instr.clone(), loc);
+                }
+                Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => unreachable!("atomics are refused before the passes run"),
+                _ => {
+                    code.op_at(instr, loc);
+                }
+            }
+        }
+        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+    }
+}
+
+/// A bulk write takes destination, source (or value) and size.
+fn bulk(module: &mut Module, locals: &mut Locals, code: &mut Code, mark: Option<(MemoryId, FunctionId)>, instr: Instr, loc: ir::InstrLocId) {
+    let Some((_, range)) = mark else {
+        code.op_at(instr, loc);
+        return;
+    };
+    let (address, middle, size) = (locals.address(module), locals.of(module, ValType::I32), locals.size(module));
+    code.set(size).set(middle).tee(address).get(middle).get(size).op_at(instr, loc);
+    code.get(address).get(size).call(range);
+}
+
+fn mark_block(code: &mut Code, marks: MemoryId, address: LocalId, offset: u64) {
+    code.get(address);
+    if offset == 0 {
+        code.i32(BLOCK_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
+    } else {
+        code.un(UnaryOp::I64ExtendUI32).i64(offset.cast_signed()).bin(BinaryOp::I64Add);
+        code.i64(BLOCK_SHIFT.into()).bin(BinaryOp::I64ShrU).un(UnaryOp::I32WrapI64);
+    }
+    code.i32(1).store8(marks, 0);
+}
+
+/// Bytes that a lane store writes; walrus files it under the loads.
+fn lane_width(kind: LoadSimdKind) -> Option<u64> {
+    match kind {
+        LoadSimdKind::V128Store8Lane(_) => Some(1),
+        LoadSimdKind::V128Store16Lane(_) => Some(2),
+        LoadSimdKind::V128Store32Lane(_) => Some(4),
+        LoadSimdKind::V128Store64Lane(_) => Some(8),
+        _ => None,
+    }
+}
+
+fn stored_type(kind: StoreKind) -> ValType {
+    match kind {
+        StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
+        StoreKind::I64 { .. } | StoreKind::I64_8 { .. } | StoreKind::I64_16 { .. } | StoreKind::I64_32 { .. } => ValType::I64,
+        StoreKind::F32 => ValType::F32,
+        StoreKind::F64 => ValType::F64,
+        StoreKind::V128 => ValType::V128,
+    }
+}
+
+#[derive(Default)]
+struct Locals {
+    address: Option<LocalId>,
+    size: Option<LocalId>,
+    values: Vec<(ValType, LocalId)>,
+}
+
+impl Locals {
+    fn address(&mut self, module: &mut Module) -> LocalId {
+        *self.address.get_or_insert_with(|| module.locals.add(ValType::I32))
+    }
+
+    fn size(&mut self, module: &mut Module) -> LocalId {
+        *self.size.get_or_insert_with(|| module.locals.add(ValType::I32))
+    }
+
+    fn of(&mut self, module: &mut Module, ty: ValType) -> LocalId {
+        match self.values.iter().find(|(known, _)| *known == ty) {
+            Some((_, local)) => *local,
+            None => {
+                let local = module.locals.add(ty);
+                self.values.push((ty, local));
+                local
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What each probe means: the map from counters and offsets back to the original module.
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Layout;
+
+/// Which signals a build of a module records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probes {
+    /// Operands of comparisons.
+    pub compares: bool,
+    /// A mark per written block of memory, for resets that cannot use page protection.
+    pub marks: bool,
+    /// Start-up, entry and exits under the host's control. Without it the module keeps its own
+    /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
+    pub entry: bool,
+}
+
+impl Probes {
+    /// The build that campaigns use.
+    pub const FAST: Probes = Probes { compares: false, marks: false, entry: true };
+    /// The build for inputs whose comparisons are wanted.
+    pub const COMPARES: Probes = Probes { compares: true, marks: false, entry: true };
+    /// The build for hosts without page protection.
+    pub const MARKS: Probes = Probes { compares: false, marks: true, entry: true };
+}
+
+/// Which arm of a decision a probe counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ArmKind {
+    /// A function was entered.
+    Entry,
+    /// `br_if` branched.
+    Taken,
+    /// `br_if` fell through.
+    NotTaken,
+    /// The first arm of an `if`.
+    Then,
+    /// The second arm of an `if`, written or not.
+    Else,
+    /// A slot of a `br_table`.
+    Case(u32),
+    /// The default of a `br_table`.
+    Default,
+    /// An unconditional branch to the head of a loop.
+    BackEdge,
+    /// A call that may throw came back.
+    Returned,
+    /// The n-th handler of a `try_table` was reached.
+    Caught(u32),
+}
+
+/// One probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Function index in the original module.
+    pub function: u32,
+    /// Offset of the deciding operator in the original file; of the body for an entry.
+    pub offset: u32,
+    /// Which arm.
+    pub kind: ArmKind,
+    /// Fuel of the segment that begins here.
+    pub weight: u32,
+}
+
+/// The probes of one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionProbes {
+    /// Function index in the original module.
+    pub index: u32,
+    /// Its arms: probes `arms_start..arms_end`. Its entry is the probe numbered like this
+    /// function's position in [`ProbeMap::functions`].
+    pub arms_start: u32,
+    /// One past its last arm.
+    pub arms_end: u32,
+    /// May two calls of it be active at once?
+    pub recursive: bool,
+}
+
+/// What a comparison site compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareSite {
+    /// Offset of the operator in the original file.
+    pub offset: u32,
+    /// Bytes of each operand: 1, 2, 4 or 8.
+    pub width: u8,
+    /// Is the right operand a constant?
+    pub constant: bool,
+}
+
+/// A range of code and the original function that it is the body of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyRange {
+    /// First byte in the instrumented file.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// Function index in the original module, or `u32::MAX` for a function of ours.
+    pub function: u32,
+}
+
+/// Everything the host must know of an instrumented module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeMap {
+    /// One per counter, in counter order.
+    pub probes: Vec<Probe>,
+    /// One per defined function, by original index.
+    pub functions: Vec<FunctionProbes>,
+    /// One per comparison record, in order.
+    pub compares: Vec<CompareSite>,
+    /// Where the side memory's parts lie.
+    pub layout: Layout,
+    /// Offset in the instrumented file to offset in the original, ascending.
+    pub offsets: Vec<(u32, u32)>,
+    /// Bodies in the instrumented file, ascending.
+    pub bodies: Vec<BodyRange>,
+    /// Memories of the original module, imported ones included.
+    pub memories: u32,
+    /// Can a fresh instance take over memory, globals and tables from the side memory and the
+    /// old mappings? If not it has to run the set-up again.
+    pub adoptable: bool,
+}
+
+impl ProbeMap {
+    /// The original offset of the operator at `offset` of the instrumented file: the nearest
+    /// entry at or before it within the same body.
+    pub fn original_offset(&self, offset: u32) -> Option<u32> {
+        let body = self.body(offset)?;
+        let at = self.offsets.partition_point(|&(new, _)| new <= offset).checked_sub(1)?;
+        let (new, original) = self.offsets[at];
+        (new >= body.start).then_some(original)
+    }
+
+    /// The body that holds `offset` of the instrumented file.
+    pub fn body(&self, offset: u32) -> Option<&BodyRange> {
+        let at = self.bodies.partition_point(|b| b.start <= offset).checked_sub(1)?;
+        let body = &self.bodies[at];
+        (offset < body.end).then_some(body)
+    }
+}

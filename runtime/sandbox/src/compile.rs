@@ -1,0 +1,81 @@
+//! Compile: the deterministic configuration of wasmtime, one engine per way of running.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
+
+use sandglass_instrument::Probes;
+use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
+
+use crate::memory::Creator;
+
+/// Native stack that compiled guests may use, in bytes. The depth limit of instrumented code is
+/// met first for all but absurd frames, and is what makes the verdict reproducible.
+const WASM_STACK_BYTES: usize = 512 << 20;
+
+/// Stack of a thread that runs guests: what guests may use, and room for the host below it.
+pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (64 << 20);
+
+/// Frames kept of a stack in an exact build: the depth limit's worth would be megabytes.
+const FRAMES_MAX: usize = 256;
+
+/// A way to build a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Build {
+    /// Campaigns: counters, fuel, depth.
+    Fast,
+    /// Also the operands of comparisons.
+    Compares,
+    /// Campaigns on hosts without page protection: also marks of written blocks.
+    Marks,
+    /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
+    /// that every trap has its exact operator, and with whole stacks.
+    Exact,
+}
+
+impl Build {
+    /// The probes of this build.
+    pub fn probes(self) -> Probes {
+        match self {
+            Build::Fast | Build::Exact => Probes::FAST,
+            Build::Compares => Probes::COMPARES,
+            Build::Marks => Probes::MARKS,
+        }
+    }
+
+    /// A short name, as in cache keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Build::Fast => "fast",
+            Build::Compares => "compares",
+            Build::Marks => "marks",
+            Build::Exact => "exact",
+        }
+    }
+
+    pub(crate) fn engine(self) -> &'static Engine {
+        static FAST: OnceLock<Engine> = OnceLock::new();
+        static EXACT: OnceLock<Engine> = OnceLock::new();
+        match self {
+            Build::Fast | Build::Compares | Build::Marks => FAST.get_or_init(|| engine(false)),
+            Build::Exact => EXACT.get_or_init(|| engine(true)),
+        }
+    }
+}
+
+fn engine(exact: bool) -> Engine {
+    let mut config = Config::new();
+    // Answers must not depend on the machine: no relaxed SIMD, no threads, no wall clock.
+    config.wasm_relaxed_simd(false).wasm_threads(false);
+    config.wasm_exceptions(true).wasm_tail_call(true).wasm_multi_memory(true).wasm_memory64(true);
+    config.wasm_function_references(true).wasm_gc(false);
+    config.cranelift_opt_level(OptLevel::Speed);
+    // Memories are ours: their contents come from the snapshot, not from images of wasmtime's.
+    config.with_host_memory(Arc::new(Creator)).memory_init_cow(false);
+    config.memory_reservation(4 << 30).memory_guard_size(32 << 20).memory_may_move(false);
+    config.max_wasm_stack(WASM_STACK_BYTES);
+    config.wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    let frames = if exact { FRAMES_MAX } else { 1 };
+    config.wasm_backtrace_max_frames(NonZeroUsize::new(frames));
+    config.signals_based_traps(!exact);
+    Engine::new(&config).expect("the configuration is valid on every supported platform")
+}

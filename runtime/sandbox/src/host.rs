@@ -1,0 +1,217 @@
+//! Host: the imports, with the ABI on one side and the state of one instance on the other.
+
+use std::sync::Arc;
+
+use sandglass_engine::{CompareText, Exit, TrapKind};
+use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
+use wasmtime::{Caller, FuncType, Linker, Memory, Val};
+
+use crate::observe::Reader;
+use crate::pages::Region;
+use crate::reset;
+use crate::wasi::{Fault, FunctionId, GuestMemory, Stop, System, Ty};
+
+/// Text comparisons remembered per run, and bytes of each side.
+const TEXTS_MAX: usize = 512;
+const TEXT_BYTES_MAX: usize = 64;
+
+/// What host functions see of the instance that calls them.
+pub(crate) struct Host {
+    pub(crate) system: System,
+    pub(crate) map: Arc<ProbeMap>,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) fuel_limit: u64,
+    /// Why the run ended, when a host function ended it; and where (original offset).
+    pub(crate) stop: Option<Ended>,
+    pub(crate) texts: Vec<CompareText>,
+    /// The side memory's region, and the marks of the first guest memory.
+    pub(crate) side: Option<Arc<Region>>,
+    pub(crate) marks: Option<Arc<Region>>,
+    /// The guest's first memory.
+    pub(crate) memory: Option<Memory>,
+    pub(crate) instance: Option<wasmtime::Instance>,
+}
+
+/// A run that a host function ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) exit: Exit,
+    pub(crate) site: u32,
+}
+
+impl Host {
+    fn end(&mut self, exit: Exit, site: u32) -> wasmtime::Error {
+        self.stop = Some(Ended { exit, site });
+        wasmtime::Error::from(StopError)
+    }
+
+    /// Fuel used so far, whole segments at a time.
+    pub(crate) fn fuel(&self) -> u64 {
+        let Some(side) = &self.side else { return 0 };
+        let counters = side.words(self.map.layout.counters as usize, self.reader.probes());
+        self.reader.fuel(counters) + self.extra_fuel()
+    }
+
+    pub(crate) fn extra_fuel(&self) -> u64 {
+        let Some(side) = &self.side else { return 0 };
+        let bytes = side.bytes(layout::EXTRA_FUEL as usize, 8);
+        u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    }
+
+    fn charge(&self, fuel: u64) {
+        if let Some(side) = &self.side {
+            side.write(layout::EXTRA_FUEL as usize, &(self.extra_fuel() + fuel).to_le_bytes());
+        }
+    }
+}
+
+/// The error that carries a run out of the guest; the reason lies in [`Host::stop`].
+#[derive(Debug)]
+struct StopError;
+
+impl std::fmt::Display for StopError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("ended by the host")
+    }
+}
+
+impl std::error::Error for StopError {}
+
+/// Defines the import in `linker` if we know it.
+pub(crate) fn provide(linker: &mut Linker<Host>, module: &str, name: &str, ty: &FuncType, stubs: bool) -> bool {
+    if module == HOST_MODULE {
+        return provide_own(linker, name);
+    }
+    if let Some(function) = FunctionId::find(module, name) {
+        return provide_wasi(linker, module, function, ty) || (stubs && provide_stub(linker, module, name, ty));
+    }
+    stubs && provide_stub(linker, module, name, ty)
+}
+
+fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
+    let defined = match name {
+        "visit" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| {
+            let host = caller.data_mut();
+            if host.fuel() > host.fuel_limit { Err(host.end(Exit::Hang, 0)) } else { Ok(()) }
+        }),
+        "unreachable" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
+            Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), site.cast_unsigned()))
+        }),
+        "overflow" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
+            Err(caller.data_mut().end(Exit::StackOverflow, 0))
+        }),
+        "compare" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>, site: i32, kind: i32, left: i32, right: i32, size: i32| {
+            compare(&mut caller, site.cast_unsigned(), kind, [left, right], size);
+        }),
+        _ => return false,
+    };
+    defined.is_ok()
+}
+
+/// Remembers the arguments of a function named like `memcmp` or `strcmp`.
+fn compare(caller: &mut Caller<'_, Host>, site: u32, kind: i32, pointers: [i32; 2], size: i32) {
+    let Some(memory) = caller.data().memory else { return };
+    if caller.data().texts.len() >= TEXTS_MAX {
+        return;
+    }
+    let bytes = memory.data(&*caller);
+    let side = |pointer: i32| {
+        let from = bytes.get(pointer.cast_unsigned() as usize..).unwrap_or(&[]);
+        let limit = if kind == 2 { TEXT_BYTES_MAX } else { TEXT_BYTES_MAX.min(size.cast_unsigned() as usize) };
+        let from = &from[..limit.min(from.len())];
+        let end = if kind == 0 { from.len() } else { from.iter().position(|b| *b == 0).unwrap_or(from.len()) };
+        from[..end].to_vec()
+    };
+    let (left, right) = (side(pointers[0]), side(pointers[1]));
+    if left != right {
+        caller.data_mut().texts.push(CompareText { site, left, right });
+    }
+}
+
+fn provide_wasi(linker: &mut Linker<Host>, module: &str, id: FunctionId, ty: &FuncType) -> bool {
+    let function = id.function();
+    let expected = function.params.iter().map(|ty| match ty {
+        Ty::I32 => wasmtime::ValType::I32,
+        Ty::I64 => wasmtime::ValType::I64,
+    });
+    let result = function.returns_errno.then_some(wasmtime::ValType::I32);
+    let expected = FuncType::new(linker.engine(), expected, result);
+    if !FuncType::eq(&expected, ty) {
+        return false;
+    }
+    let call = move |mut caller: Caller<'_, Host>, args: &[Val], results: &mut [Val]| {
+        let mut raw = [0; 9];
+        for (slot, arg) in raw.iter_mut().zip(args) {
+            *slot = match arg {
+                Val::I32(value) => u64::from(value.cast_unsigned()),
+                Val::I64(value) => value.cast_unsigned(),
+                other => unreachable!("the type was checked: {other:?}"),
+            };
+        }
+        let errno = call_wasi(&mut caller, id, &raw[..args.len()])?;
+        if let Some(result) = results.first_mut() {
+            *result = Val::I32(errno.cast_signed());
+        }
+        Ok(())
+    };
+    linker.func_new(module, function.name, expected, call).is_ok()
+}
+
+fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> wasmtime::Result<u32> {
+    let fuel = if id.function().name.contains("clock") || id.function().name.starts_with("poll") { caller.data().fuel() } else { 0 };
+    let memory = caller.data().memory;
+    let (bytes, host) = match memory {
+        Some(memory) => memory.data_and_store_mut(&mut *caller),
+        None => (&mut [][..], caller.data_mut()),
+    };
+    let mut guest = Bytes { bytes, marks: host.marks.as_deref() };
+    let answer = host.system.call(id, args, &mut guest, fuel);
+    host.charge(1 + (host.system.work() >> 3));
+    match answer {
+        Ok(errno) => Ok(errno),
+        Err(Stop::Exit(code)) => Err(host.end(Exit::ExitCode(code), 0)),
+        Err(Stop::Raise(_)) => Err(host.end(Exit::Trap(TrapKind::Unreachable), 0)),
+        Err(Stop::OutputLimit) => Err(host.end(Exit::OutputLimit, 0)),
+    }
+}
+
+/// The guest's memory as the virtual system sees it.
+struct Bytes<'a> {
+    bytes: &'a mut [u8],
+    marks: Option<&'a Region>,
+}
+
+impl Bytes<'_> {
+    fn range(&self, addr: u32, len: usize) -> Result<std::ops::Range<usize>, Fault> {
+        let start = addr as usize;
+        let end = start.checked_add(len).ok_or(Fault)?;
+        if end <= self.bytes.len() { Ok(start..end) } else { Err(Fault) }
+    }
+}
+
+impl GuestMemory for Bytes<'_> {
+    fn read(&self, addr: u32, out: &mut [u8]) -> Result<(), Fault> {
+        let range = self.range(addr, out.len())?;
+        out.copy_from_slice(&self.bytes[range]);
+        Ok(())
+    }
+
+    fn write(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Fault> {
+        let range = self.range(addr, bytes.len())?;
+        if let Some(marks) = self.marks {
+            reset::mark(marks, range.start, bytes.len());
+        }
+        self.bytes[range].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+/// A function that nobody provides, on request: traps when called.
+fn provide_stub(linker: &mut Linker<Host>, module: &str, name: &str, ty: &FuncType) -> bool {
+    let stub = |mut caller: Caller<'_, Host>, _: &[Val], _: &mut [Val]| Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), 0));
+    linker.func_new(module, name, ty.clone(), stub).is_ok()
+}

@@ -1,0 +1,39 @@
+//! The sandbox: compiles, snapshots, resets and runs guests. The only package that knows
+//! wasmtime.
+//!
+//! A [`Program`] is a module instrumented and compiled for one purpose ([`Build`]); a [`Sandbox`]
+//! is one long-lived instance of it. Given a program, [`Limits`] and an input there is one
+//! possible outcome: the sandbox reads no clock, no environment and no file but its cache of
+//! compiled code.
+//!
+//! Whatever a guest does is data ([`sandglass_engine::Outcome`]); an `Err` means that the world
+//! failed us.
+
+mod cache;
+mod compile;
+mod error;
+mod host;
+mod limits;
+mod memory;
+mod observe;
+mod pages;
+mod program;
+mod reset;
+mod sandbox;
+pub mod wasi;
+
+pub use cache::Cache;
+pub use compile::{Build, THREAD_STACK_BYTES};
+pub use error::SandboxError;
+pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
+pub use program::{EntryKind, Options, Program};
+pub use reset::ResetKind;
+pub use sandbox::{INPUT_FILE, RawFrame, Replay, Sandbox, on_guest_thread};
+
+/// Can memories be watched through page protection here? If not, programs are built with
+/// [`Build::Marks`].
+pub fn watching_works() -> bool {
+    // wasmtime's own handler must be there first: ours stands in front of it.
+    Build::Fast.engine();
+    pages::watching_works()
+}

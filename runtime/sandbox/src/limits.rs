@@ -1,0 +1,38 @@
+//! Limits of a guest: recorded with each finding, and settable.
+
+use serde::{Deserialize, Serialize};
+
+/// What a guest may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Fuel per run; at most [`FUEL_LIMIT_MAX`].
+    pub fuel: u64,
+    /// Bytes of each linear memory.
+    pub memory_bytes: u64,
+    /// Nested calls of recursive functions.
+    pub call_depth: u32,
+    /// Bytes written to stdout and stderr per run.
+    pub output_bytes: u32,
+    /// Bytes of an input.
+    pub input_bytes: u32,
+    /// Bytes of all virtual files.
+    pub file_bytes: u64,
+}
+
+/// Largest fuel limit: a 32-bit counter never wraps before the run is stopped.
+pub const FUEL_LIMIT_MAX: u64 = 4_000_000_000;
+
+/// Smallest default fuel limit.
+pub const FUEL_LIMIT_MIN: u64 = 100_000_000;
+
+impl Limits {
+    /// The defaults that a campaign starts from.
+    pub const STANDARD: Limits = Limits {
+        fuel: FUEL_LIMIT_MIN,
+        memory_bytes: 256 << 20,
+        call_depth: 10_000,
+        output_bytes: 1 << 20,
+        input_bytes: 1 << 20,
+        file_bytes: 64 << 20,
+    };
+}

@@ -1,0 +1,90 @@
+//! Memory: hands our [`Region`]s to wasmtime as linear memories.
+//!
+//! wasmtime asks for memories in index order while it instantiates; the sandbox that does so
+//! says beforehand, in a thread-local, what they may be: new regions with a limit, or the ones
+//! of an instance that is being replaced.
+//!
+//! One of the files that may use `unsafe`: the traits of wasmtime that we implement are.
+#![expect(unsafe_code, reason = "implements wasmtime's unsafe memory traits")]
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+use crate::pages::Region;
+
+/// What the memories of the instance under construction are to be.
+#[derive(Default)]
+pub(crate) struct Plan {
+    /// Bytes to which a new memory may grow.
+    pub(crate) limit_bytes: usize,
+    /// Regions to take over, in memory order; new ones are made when it is empty.
+    pub(crate) adopt: VecDeque<Arc<Region>>,
+    /// The regions handed out, in memory order.
+    pub(crate) made: Vec<Arc<Region>>,
+}
+
+thread_local! {
+    static PLAN: RefCell<Plan> = RefCell::default();
+}
+
+/// Runs `instantiate` with `plan` in force; returns the regions that were handed out.
+pub(crate) fn with_plan<T>(plan: Plan, instantiate: impl FnOnce() -> T) -> (T, Vec<Arc<Region>>) {
+    PLAN.with(|cell| cell.replace(plan));
+    let result = instantiate();
+    let plan = PLAN.with(RefCell::take);
+    (result, plan.made)
+}
+
+/// The creator that every engine of ours is configured with.
+pub(crate) struct Creator;
+
+struct Linear(Arc<Region>);
+
+// SAFETY: a region's base does not move; its first `size` bytes are accessible and what follows,
+// up to `reserved`, faults. wasmtime's guard is part of the reservation made below.
+unsafe impl LinearMemory for Linear {
+    fn byte_size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn byte_capacity(&self) -> usize {
+        self.0.reserved()
+    }
+
+    fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
+        self.0.grow(new_size).map_err(|error| wasmtime::Error::msg(error.to_string()))
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.base()
+    }
+}
+
+// SAFETY: the region reserves what wasmtime asked for plus its guard.
+unsafe impl MemoryCreator for Creator {
+    fn new_memory(
+        &self,
+        _: MemoryType,
+        minimum: usize,
+        maximum: Option<usize>,
+        reserved_size_in_bytes: Option<usize>,
+        guard_size_in_bytes: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        PLAN.with_borrow_mut(|plan| {
+            let region = match plan.adopt.pop_front() {
+                Some(region) => region,
+                None => {
+                    let limit = plan.limit_bytes.min(maximum.unwrap_or(usize::MAX)).max(minimum);
+                    let reserved = reserved_size_in_bytes.unwrap_or(0).max(limit) + guard_size_in_bytes;
+                    let region = Region::new(minimum, limit, reserved).map_err(|e| format!("cannot map memory: {e}"))?;
+                    Arc::new(region)
+                }
+            };
+            plan.made.push(region.clone());
+            Ok(Box::new(Linear(region)) as Box<dyn LinearMemory>)
+        })
+    }
+}

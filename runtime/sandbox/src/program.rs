@@ -1,0 +1,172 @@
+//! Program: one module, instrumented and compiled for one way of running.
+
+use std::sync::Arc;
+
+use sandglass_abi as abi;
+use sandglass_instrument::{ProbeMap, instrument};
+use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
+
+use crate::cache::Cache;
+use crate::compile::Build;
+use crate::error::SandboxError;
+use crate::host::{self, Host};
+
+/// What of the outside world a guest is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Arguments, the program's name first; `@@` stands for the input as a file.
+    pub args: Vec<String>,
+    /// Environment.
+    pub env: Vec<(String, String)>,
+    /// Virtual files: path and contents.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Unknown functions are imported as stubs that trap when called.
+    pub stub_imports: bool,
+}
+
+/// How a run enters the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// `LLVMFuzzerTestOneInput(ptr, len) -> i32`.
+    Reactor,
+    /// `_start`, with the input on stdin or in a file.
+    Command,
+    /// `sandglass_property() -> i32`.
+    Property,
+    /// `sandglass_generate()`.
+    Generator,
+}
+
+impl EntryKind {
+    /// The export that it calls.
+    pub fn export(self) -> &'static str {
+        match self {
+            EntryKind::Reactor => abi::TEST_ONE_INPUT,
+            EntryKind::Command => abi::START,
+            EntryKind::Property => abi::PROPERTY,
+            EntryKind::Generator => abi::GENERATE,
+        }
+    }
+
+    fn signature(self) -> (&'static [ValType], &'static [ValType], &'static str) {
+        const I: ValType = ValType::I32;
+        match self {
+            EntryKind::Reactor => (&[I, I], &[I], "[i32 i32] -> [i32]"),
+            EntryKind::Property => (&[], &[I], "[] -> [i32]"),
+            EntryKind::Command | EntryKind::Generator => (&[], &[], "[] -> []"),
+        }
+    }
+}
+
+/// A compiled module, shared by all workers.
+pub struct Program {
+    pub(crate) pre: InstancePre<Host>,
+    pub(crate) module: Module,
+    pub(crate) map: Arc<ProbeMap>,
+    pub(crate) build: Build,
+    pub(crate) entry: EntryKind,
+    pub(crate) options: Options,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Program").field("build", &self.build).field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Instruments and compiles `wasm`, or takes both from the cache. `wasm` must have passed
+    /// `sandglass_instrument::accept`.
+    ///
+    /// # Errors
+    /// When the module cannot be instrumented, compiled or linked.
+    pub fn build(wasm: &[u8], build: Build, options: &Options, cache: Option<&Cache>) -> Result<Program, SandboxError> {
+        let engine = build.engine();
+        let key = cache.map(|_| crate::cache::key(wasm, build, engine));
+        let cached = match (cache, &key) {
+            (Some(cache), Some(key)) => cache.load(key, engine),
+            _ => None,
+        };
+        let (module, map) = match cached {
+            Some(found) => found,
+            None => {
+                let instrumented = instrument(wasm, build.probes())?;
+                let compile = |error: wasmtime::Error| SandboxError::Compile(format!("{error:#}"));
+                let module = Module::from_binary(engine, &instrumented.wasm).map_err(compile)?;
+                if let (Some(cache), Some(key)) = (cache, &key) {
+                    cache.store(key, &module, &instrumented.probe_map);
+                }
+                (module, instrumented.probe_map)
+            }
+        };
+        let entry = entry_kind(&module)?;
+        let linker = link(&module, options)?;
+        let pre = linker.instantiate_pre(&module).map_err(|error| SandboxError::Instantiate(format!("{error:#}")))?;
+        Ok(Program { pre, module, map: Arc::new(map), build, entry, options: options.clone() })
+    }
+
+    /// What the probes mean.
+    pub fn probe_map(&self) -> &Arc<ProbeMap> {
+        &self.map
+    }
+
+    /// How runs enter it.
+    pub fn entry(&self) -> EntryKind {
+        self.entry
+    }
+
+    /// How it was built.
+    pub fn build_kind(&self) -> Build {
+        self.build
+    }
+}
+
+fn entry_kind(module: &Module) -> Result<EntryKind, SandboxError> {
+    let kinds = [EntryKind::Reactor, EntryKind::Property, EntryKind::Generator, EntryKind::Command];
+    for kind in kinds {
+        let Some(ExternType::Func(ty)) = module.get_export(kind.export()) else { continue };
+        let (params, results, expected) = kind.signature();
+        if !same(ty.params(), params) || !same(ty.results(), results) {
+            let (name, found) = (kind.export().to_string(), type_text(&ty));
+            return Err(SandboxError::ExportType { name, found, expected });
+        }
+        return Ok(kind);
+    }
+    Err(SandboxError::Instrument(sandglass_instrument::InstrumentError::NoEntry))
+}
+
+fn same(found: impl Iterator<Item = ValType>, expected: &[ValType]) -> bool {
+    let found = found.collect::<Vec<_>>();
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| ValType::eq(a, b))
+}
+
+/// A function type as in error messages.
+pub(crate) fn type_text(ty: &FuncType) -> String {
+    let list = |types: &mut dyn Iterator<Item = ValType>| types.map(|t| t.to_string()).collect::<Vec<_>>().join(" ");
+    format!("[{}] -> [{}]", list(&mut ty.params()), list(&mut ty.results()))
+}
+
+/// Provides every import of `module`, or says which cannot be.
+fn link(module: &Module, options: &Options) -> Result<Linker<Host>, SandboxError> {
+    let mut linker = Linker::new(module.engine());
+    // Importing one thing twice is legal.
+    linker.allow_shadowing(true);
+    let mut unknown = Vec::new();
+    for import in module.imports() {
+        let provided = match import.ty() {
+            ExternType::Func(ty) => host::provide(&mut linker, import.module(), import.name(), &ty, options.stub_imports),
+            _ => false,
+        };
+        if !provided {
+            let kind = match import.ty() {
+                ExternType::Func(ty) => format!("function {}", type_text(&ty)),
+                ExternType::Global(_) => "a global".into(),
+                ExternType::Table(_) => "a table".into(),
+                ExternType::Memory(_) => "a memory (link without --import-memory)".into(),
+                ExternType::Tag(_) => "a tag".into(),
+            };
+            unknown.push(format!("`{}` `{}` ({kind})", import.module(), import.name()));
+        }
+    }
+    if unknown.is_empty() { Ok(linker) } else { Err(SandboxError::Imports(unknown)) }
+}
