@@ -304,20 +304,20 @@ impl Engine {
             "batches are judged in order, once"
         );
         assert_eq!(batch.len(), outcomes.len(), "one outcome per trial");
+        self.count(&outcomes);
         let mut decisions = Vec::new();
-        let mut outcomes = outcomes.into_iter();
         for (range, group) in batch.groups() {
-            for (nth, mut outcome) in outcomes.by_ref().take(range.len()).enumerate() {
-                self.count(&outcome);
-                if let Some(detail) = outcome.detail.take() {
+            let first_trial = batch.first_trial() + range.start as u64;
+            for (nth, outcome) in outcomes[range].iter().enumerate() {
+                if let Some(detail) = &outcome.detail {
                     let judged = Judged {
                         group,
                         nth: nth as u32,
-                        outcome: &outcome,
-                        detail: &detail,
+                        outcome,
+                        detail,
                         news: News::default(),
                     };
-                    self.judge(judged, &mut decisions);
+                    self.judge(judged, first_trial + nth as u64, &mut decisions);
                 }
             }
         }
@@ -330,21 +330,21 @@ impl Engine {
         decisions
     }
 
-    #[inline]
-    fn count(&mut self, outcome: &Outcome) {
+    fn count(&mut self, outcomes: &[Outcome]) {
         let stats = &mut self.state.stats;
-        stats.execs += 1;
-        stats.fuel_total += outcome.fuel;
-        stats.fuel_max = stats.fuel_max.max(outcome.fuel);
-        match outcome.exit.status() {
-            Status::Valid => stats.valid += 1,
-            Status::Invalid | Status::Overrun => stats.invalid += 1,
-            Status::Interesting => stats.findings += 1,
+        let mut of_status = [0u64; 4];
+        for outcome in outcomes {
+            stats.fuel_total += outcome.fuel;
+            stats.fuel_max = stats.fuel_max.max(outcome.fuel);
+            of_status[outcome.exit.status() as usize] += 1;
         }
+        stats.execs += outcomes.len() as u64;
+        stats.invalid += of_status[Status::Overrun as usize] + of_status[Status::Invalid as usize];
+        stats.valid += of_status[Status::Valid as usize];
+        stats.findings += of_status[Status::Interesting as usize];
     }
 
-    fn judge(&mut self, mut judged: Judged<'_>, decisions: &mut Vec<Decision>) {
-        let trial = self.state.stats.execs - 1;
+    fn judge(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
             decisions.push(self.find(kind, outcome, judged.detail, trial));

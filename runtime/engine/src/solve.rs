@@ -1,25 +1,533 @@
-//! stub
-use crate::trial::Detail;
+//! Solving comparisons: writing what a comparison wants over what it read.
+//!
+//! In: a run that recorded the operands of its comparisons. Out: edits of its input that would make
+//! comparisons come out otherwise, and operands that are worth having as tokens. The idea is the
+//! input-to-state correspondence of REDQUEEN (Aschermann et al., NDSS 2019): where an operand
+//! stands in the input, as it is or in a common encoding, it is replaced by the other operand.
+//!
+//! Encodings: 1, 2, 4 and 8 bytes in both byte orders, zero- or sign-extended; text without regard
+//! to case; decimal and hexadecimal numbers. A comparison of twelve bytes that was compiled to
+//! three of four is solved at once by a *chain*: neighbouring sites whose operands are neighbours in
+//! the input. For ordered comparisons, one more and one less than wanted are tried as well.
+//!
+//! Departures from REDQUEEN: there is no colorization, so an operand may be found in wrong places
+//! too, and the first [`POSITIONS_MAX`] are tried; there are no checksum patches.
+
+mod encode;
+
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-/// One
+use crate::trial::{Compare, Detail};
+use encode::{Haystack, Number};
+
+/// Places tried per needle.
+const POSITIONS_MAX: usize = 8;
+/// Solutions tried per site and run while the site is fresh; halved for every 256 that were in vain.
+const PER_SITE: usize = 64;
+/// How many records after one may continue its chain.
+const CHAIN_REACH: usize = 8;
+/// Operands up to this length become tokens, as AFL's `MAX_AUTO_EXTRA`.
+const TOKEN_BYTES_MAX: usize = 32;
+
+/// One replacement in an input.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Edit {
+    /// Where.
+    pub at: u32,
+    /// How many bytes go.
+    pub remove: u32,
+    /// What comes instead.
+    pub insert: Vec<u8>,
+}
+
+/// Edits that are to be made together, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Solution {
-    /// in
-    pub input: Vec<u8>,
-    /// site
+    /// In the order in which they apply.
+    pub edits: Vec<Edit>,
+    /// The comparison that they are for.
     pub site: u32,
 }
-/// s
-pub fn solve(
-    _detail: &Detail,
-    _max: u32,
-    _limit: usize,
-    _tries: impl Fn(u32) -> u32,
-) -> Vec<Solution> {
-    Vec::new()
+
+impl Solution {
+    /// The input with the edits made.
+    pub fn apply(&self, input: &[u8]) -> Vec<u8> {
+        let mut bytes = input.to_vec();
+        for edit in &self.edits {
+            let start = (edit.at as usize).min(bytes.len());
+            let end = (start + edit.remove as usize).min(bytes.len());
+            bytes.splice(start..end, edit.insert.iter().copied());
+        }
+        bytes
+    }
+
+    fn len_after(&self, len: usize) -> usize {
+        let grow: usize = self.edits.iter().map(|edit| edit.insert.len()).sum();
+        let shrink: usize = self.edits.iter().map(|edit| edit.remove as usize).sum();
+        (len + grow).saturating_sub(shrink)
+    }
 }
-/// t
-pub fn tokens(_detail: &Detail) -> Vec<Vec<u8>> {
-    Vec::new()
+
+/// How promising a solution is; the lower are tried first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tier {
+    /// The operand as it stands, at full width; chains; texts.
+    Plain,
+    /// The operand in another encoding.
+    Encoded,
+    /// Several neighbouring sites at once.
+    Window,
+    /// One more or one less than wanted.
+    Near,
+}
+
+struct Solver<'a> {
+    input: Haystack<'a>,
+    input_bytes_max: usize,
+    found: Vec<(Tier, u32, Solution)>,
+    known: BTreeSet<Vec<Edit>>,
+    /// Of the site at work: what remains, and how often it was tried in vain.
+    allowance: usize,
+    tries: u32,
+}
+
+/// At most `limit` solutions, no two the same, the most promising first.
+///
+/// `tries` says how many solutions of a site were in vain: such sites come later, and get fewer.
+pub fn solve(
+    detail: &Detail,
+    input_bytes_max: u32,
+    limit: usize,
+    tries: impl Fn(u32) -> u32,
+) -> Vec<Solution> {
+    let mut solver = Solver {
+        input: Haystack::new(&detail.input),
+        input_bytes_max: input_bytes_max as usize,
+        found: Vec::new(),
+        known: BTreeSet::new(),
+        allowance: 0,
+        tries: 0,
+    };
+    for text in &detail.texts {
+        if text.left != text.right {
+            solver.begin(text.site, &tries);
+            solver.text(text.site, &text.left, &text.right);
+            solver.text(text.site, &text.right, &text.left);
+        }
+    }
+    for (index, compare) in detail.compares.iter().enumerate() {
+        solver.begin(compare.site, &tries);
+        solver.chain(&detail.compares[index..]);
+        if compare.left != compare.right {
+            solver.window(&detail.compares[index..]);
+            for (tier, delta) in [(Tier::Plain, 0), (Tier::Near, 1), (Tier::Near, u64::MAX)] {
+                for (from, to) in directions(compare) {
+                    solver.number(compare, tier, from, to.wrapping_add(delta));
+                }
+            }
+        }
+    }
+    let mut found = solver.found;
+    found.sort_by_key(|(tier, tries, _)| (*tier, *tries / PER_SITE as u32));
+    found.truncate(limit);
+    found.into_iter().map(|(_, _, solution)| solution).collect()
+}
+
+/// Which operand may be replaced by which: never a constant, which cannot come from the input.
+fn directions(compare: &Compare) -> impl Iterator<Item = (u64, u64)> {
+    let there = (compare.left, compare.right);
+    let back = (compare.right, compare.left);
+    [Some(there), (!compare.constant).then_some(back)]
+        .into_iter()
+        .flatten()
+}
+
+impl Solver<'_> {
+    fn begin(&mut self, site: u32, tries: &impl Fn(u32) -> u32) {
+        self.tries = tries(site);
+        self.allowance = (PER_SITE >> (self.tries / 256).min(31)).max(1);
+    }
+
+    fn push(&mut self, tier: Tier, site: u32, edits: Vec<Edit>) {
+        let solution = Solution { edits, site };
+        let fits = solution.len_after(self.input.bytes.len()) <= self.input_bytes_max;
+        if self.allowance > 0 && fits && self.known.insert(solution.edits.clone()) {
+            self.allowance -= 1;
+            self.found.push((tier, self.tries, solution));
+        }
+    }
+
+    /// Places where `from` stands in the input, replaced by `to`, in every encoding.
+    fn number(&mut self, compare: &Compare, tier: Tier, from: u64, to: u64) {
+        let number = Number {
+            width: compare.width,
+            from,
+            to,
+        };
+        for (needle, insert) in number.binary() {
+            let full = needle.len() == usize::from(compare.width);
+            let tier = if full { tier } else { tier.max(Tier::Encoded) };
+            for at in self.input.find(&needle, POSITIONS_MAX) {
+                let edit = overlay(at, &insert);
+                self.push(tier, compare.site, vec![edit]);
+            }
+        }
+        for edit in self.input.numerals(&number, POSITIONS_MAX) {
+            self.push(tier.max(Tier::Encoded), compare.site, vec![edit]);
+        }
+    }
+
+    /// Places where `from` stands in the input: replaced by `to`, and overwritten by it.
+    fn text(&mut self, site: u32, from: &[u8], to: &[u8]) {
+        if to.is_empty() {
+            return;
+        }
+        let end = self.input.bytes.len();
+        if from.is_empty() {
+            self.push(Tier::Plain, site, vec![replace(end, 0, to)]);
+            return;
+        }
+        let mut needle = from;
+        let mut places = self.input.find_text(needle, POSITIONS_MAX);
+        if places.is_empty() && from.len() > to.len() {
+            // The operand runs on past what was compared, and past the input.
+            needle = &from[..to.len()];
+            places = self.input.find_text(needle, POSITIONS_MAX);
+        }
+        for at in places {
+            self.push(Tier::Plain, site, vec![replace(at, needle.len(), to)]);
+            if needle.len() != to.len() {
+                self.push(
+                    Tier::Plain,
+                    site,
+                    vec![replace(at, to.len().min(end - at), to)],
+                );
+            }
+        }
+    }
+
+    /// Begins chains at the first record: for each place and byte order, what lies next to it in
+    /// the input and belongs to one of the following records.
+    fn chain(&mut self, records: &[Compare]) {
+        for big in [false, true] {
+            let first = &records[0];
+            for at in self
+                .input
+                .find(&bytes(first.left, first.width, big), POSITIONS_MAX)
+            {
+                let (mut start, mut end) = (at, at + usize::from(first.width));
+                let mut edits = vec![overlay(at, &bytes(first.right, first.width, big))];
+                let mut open = usize::from(first.left != first.right);
+                for next in records.iter().skip(1).take(CHAIN_REACH) {
+                    let width = usize::from(next.width);
+                    let needle = bytes(next.left, next.width, big);
+                    let beside = (start.saturating_sub(width)..=end).find(|&at| {
+                        let grows = at < start || at + width > end;
+                        grows && at + width >= start && self.input.stands_at(&needle, at)
+                    });
+                    // What follows directly is likelier than what overlaps.
+                    let after = self.input.stands_at(&needle, end).then_some(end);
+                    if let Some(at) = after.or(beside) {
+                        start = start.min(at);
+                        end = end.max(at + width);
+                        edits.push(overlay(at, &bytes(next.right, next.width, big)));
+                        open += usize::from(next.left != next.right);
+                    }
+                }
+                if open > 1 {
+                    self.push(Tier::Plain, first.site, edits);
+                }
+            }
+        }
+    }
+
+    /// The first two, three and four unsolved records at once, each at the first place it fits.
+    fn window(&mut self, records: &[Compare]) {
+        let mut edits: Vec<Edit> = Vec::new();
+        for record in records
+            .iter()
+            .filter(|record| record.left != record.right)
+            .take(4)
+        {
+            let mut numbers = directions(record).map(|(from, to)| Number {
+                width: record.width,
+                from,
+                to,
+            });
+            let edit = numbers.find_map(|number| self.first_place(&number, &edits));
+            let Some(edit) = edit else { break };
+            edits.push(edit);
+            if edits.len() > 1 {
+                self.push(Tier::Window, records[0].site, edits.clone());
+            }
+        }
+    }
+
+    fn first_place(&self, number: &Number, taken: &[Edit]) -> Option<Edit> {
+        let free = |edit: &Edit| {
+            taken.iter().all(|other| {
+                edit.at >= other.at + other.remove || other.at >= edit.at + edit.remove
+            })
+        };
+        number.binary().into_iter().find_map(|(needle, insert)| {
+            let places = self.input.find(&needle, POSITIONS_MAX);
+            places.into_iter().map(|at| overlay(at, &insert)).find(free)
+        })
+    }
+}
+
+/// Operands worth having as tokens: constants of more than a byte, and texts that are not in the
+/// input. Ascending, no two the same.
+pub fn tokens(detail: &Detail) -> Vec<Vec<u8>> {
+    let input = Haystack::new(&detail.input);
+    let mut tokens = BTreeSet::new();
+    for compare in &detail.compares {
+        let width = compare.width;
+        let value = encode::sign_extend(compare.right, width);
+        if compare.constant && compare.left != compare.right && !(-0x100..0x100).contains(&value) {
+            for big in [false, true] {
+                tokens.insert(significant(bytes(compare.right, width, big), big));
+            }
+        }
+    }
+    for text in &detail.texts {
+        for side in [&text.left, &text.right] {
+            if (2..=TOKEN_BYTES_MAX).contains(&side.len()) && input.find(side, 1).is_empty() {
+                tokens.insert(side.clone());
+            }
+        }
+    }
+    tokens.into_iter().collect()
+}
+
+/// Without the zeros that extended a narrower value, but not shorter than two bytes.
+fn significant(mut bytes: Vec<u8>, big: bool) -> Vec<u8> {
+    while bytes.len() > 2 {
+        let outer = if big {
+            bytes[0]
+        } else {
+            bytes[bytes.len() - 1]
+        };
+        if outer != 0 {
+            break;
+        }
+        if big {
+            bytes.remove(0);
+        } else {
+            bytes.pop();
+        }
+    }
+    bytes
+}
+
+fn bytes(value: u64, width: u8, big: bool) -> Vec<u8> {
+    encode::bytes(value, usize::from(width), big)
+}
+
+fn replace(at: usize, remove: usize, insert: &[u8]) -> Edit {
+    Edit {
+        at: at as u32,
+        remove: remove as u32,
+        insert: insert.to_vec(),
+    }
+}
+
+fn overlay(at: usize, insert: &[u8]) -> Edit {
+    replace(at, insert.len(), insert)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::CompareText;
+
+    fn compare(site: u32, width: u8, left: u64, right: u64) -> Compare {
+        Compare {
+            site,
+            width,
+            left,
+            right,
+            constant: true,
+        }
+    }
+
+    fn inputs(input: &[u8], compares: &[Compare], texts: &[(&[u8], &[u8])]) -> Vec<Vec<u8>> {
+        let detail = Detail {
+            input: input.to_vec(),
+            compares: compares.to_vec(),
+            texts: texts
+                .iter()
+                .map(|(left, right)| CompareText {
+                    site: 0,
+                    left: left.to_vec(),
+                    right: right.to_vec(),
+                })
+                .collect(),
+            ..Detail::default()
+        };
+        let solutions = solve(&detail, 64, 1000, |_| 0);
+        solutions
+            .iter()
+            .map(|solution| solution.apply(input))
+            .collect()
+    }
+
+    #[track_caller]
+    fn solves(input: &[u8], compares: &[Compare], wanted: &[u8]) {
+        let found = inputs(input, compares, &[]);
+        let wanted = wanted.to_vec();
+        assert!(
+            found.contains(&wanted),
+            "{wanted:02x?} is not among {found:02x?}"
+        );
+    }
+
+    #[test]
+    fn plain_operands_in_both_orders() {
+        solves(
+            b"xxabcdxx",
+            &[compare(1, 4, 0x6463_6261, 0x4443_4241)],
+            b"xxABCDxx",
+        );
+        solves(
+            b"xxabcdxx",
+            &[compare(1, 4, 0x6162_6364, 0x4142_4344)],
+            b"xxABCDxx",
+        );
+        solves(b"..a", &[compare(1, 4, 0x61, 0x7a)], b"..z");
+        solves(b"ab", &[compare(1, 8, 0x6261, 0x7a7a)], b"zz");
+    }
+
+    #[test]
+    fn sign_extension_and_neighbours() {
+        solves(
+            b"\x80..",
+            &[compare(1, 4, 0xffff_ff80, 0xffff_ff90)],
+            b"\x90..",
+        );
+        solves(b"\x10..", &[compare(1, 4, 0x10, 0x40)], b"\x41..");
+        solves(b"\x10..", &[compare(1, 4, 0x10, 0x40)], b"\x3f..");
+    }
+
+    #[test]
+    fn numerals() {
+        solves(b"n=12;", &[compare(1, 4, 12, 65_536)], b"n=65536;");
+        solves(b"n=-5;", &[compare(1, 4, 0xffff_fffb, 7)], b"n=7;");
+        solves(b"n=5;", &[compare(1, 4, 5, 0xffff_fff9)], b"n=-7;");
+        solves(b"0012", &[compare(1, 4, 12, 345)], b"0345");
+        solves(b"#ff.", &[compare(1, 4, 255, 0xabc)], b"#abc.");
+        solves(b"#00FF", &[compare(1, 4, 255, 0xabc)], b"#0ABC");
+    }
+
+    #[test]
+    fn an_inlined_memcmp_is_a_chain() {
+        let input = b"..aaaabbbbcccc..";
+        let words: Vec<Compare> = [(b"aaaa", b"GET "), (b"bbbb", b"HTTP"), (b"cccc", b"/1.1")]
+            .iter()
+            .enumerate()
+            .map(|(i, (left, right))| {
+                let word = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+                compare(i as u32, 4, word(left), word(right))
+            })
+            .collect();
+        solves(input, &words, b"..GET HTTP/1.1..");
+        // All zeros: every place looks right, and the first is tried.
+        let zeros: Vec<Compare> = words
+            .iter()
+            .map(|word| Compare { left: 0, ..*word })
+            .collect();
+        solves(&[0; 12], &zeros, b"GET HTTP/1.1");
+        // Eight and an overlapping eight.
+        let (left, right) = (*b"aaaabbbbcccc", *b"GET HTTP/1.1");
+        let at =
+            |bytes: &[u8; 12], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let overlapping = [
+            compare(0, 8, at(&left, 0), at(&right, 0)),
+            compare(1, 8, at(&left, 4), at(&right, 4)),
+        ];
+        solves(input, &overlapping, b"..GET HTTP/1.1..");
+    }
+
+    #[test]
+    fn separate_conditions_are_tried_together() {
+        solves(
+            b"aa..bb",
+            &[compare(1, 2, 0x6161, 0x7878), compare(2, 2, 0x6262, 0x7979)],
+            b"xx..yy",
+        );
+    }
+
+    #[test]
+    fn texts_of_other_lengths_and_cases() {
+        let found = inputs(b"<Abc>", &[], &[(b"abc", b"script")]);
+        assert!(found.contains(&b"<script>".to_vec()), "{found:?}");
+        assert!(found.contains(&b"<script".to_vec()), "{found:?}");
+        let found = inputs(b"<", &[], &[(b"", b"html")]);
+        assert_eq!(found, [b"<html".to_vec()]);
+    }
+
+    #[test]
+    fn nothing_grows_past_the_limit_or_comes_twice() {
+        let found = inputs(&[b'a'; 62], &[], &[(b"aa", b"bbbbbb")]);
+        assert!(found.iter().all(|input| input.len() <= 64));
+        let distinct: BTreeSet<_> = found.iter().collect();
+        assert_eq!(distinct.len(), found.len());
+    }
+
+    #[test]
+    fn tokens_are_constants_and_texts() {
+        let detail = Detail {
+            input: b"abcd".to_vec(),
+            compares: vec![
+                compare(1, 4, 0, 0x0001_0203),
+                compare(2, 4, 0, 7),
+                compare(3, 4, 0, 0xffff_fff0),
+            ],
+            texts: vec![CompareText {
+                site: 9,
+                left: b"abcd".to_vec(),
+                right: b"WORD".to_vec(),
+            }],
+            ..Detail::default()
+        };
+        let expected: [&[u8]; 3] = [b"\x01\x02\x03", b"\x03\x02\x01", b"WORD"];
+        assert_eq!(tokens(&detail), expected);
+    }
+
+    #[test]
+    fn never_panics() {
+        let mut rng = crate::Rng::new(17);
+        for _ in 0..3_000 {
+            let input: Vec<u8> = (0..rng.index(40))
+                .map(|_| b"0123abAB-\0\xff"[rng.index(11)])
+                .collect();
+            let value = |rng: &mut crate::Rng| match rng.below(3) {
+                0 => u64::from(rng.below(300)),
+                1 => rng.word(),
+                _ => input
+                    .get(..8)
+                    .map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap())),
+            };
+            let compares: Vec<Compare> = (0..rng.below(6))
+                .map(|site| {
+                    let width = 1u8 << rng.below(4);
+                    let mask = u64::MAX >> (64 - 8 * u32::from(width));
+                    let (left, right) = (value(&mut rng) & mask, value(&mut rng) & mask);
+                    let constant = rng.below(2) == 0;
+                    Compare {
+                        site,
+                        width,
+                        left,
+                        right,
+                        constant,
+                    }
+                })
+                .collect();
+            for found in inputs(&input, &compares, &[(&input[input.len() / 2..], b"xyz")]) {
+                assert!(found.len() <= 64);
+            }
+        }
+    }
 }

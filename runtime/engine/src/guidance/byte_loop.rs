@@ -33,6 +33,11 @@ const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
 const JOB_QUARTERS: u32 = 3;
 /// Most solutions of one run.
 const SOLUTIONS_MAX: usize = 1_024;
+/// Most solutions of one run while more than `CROWD` jobs wait.
+const SOLUTIONS_MAX_CROWDED: usize = 128;
+const CROWD: usize = 64;
+/// Most solutions of one run in one batch, so that several runs take turns.
+const SOLUTIONS_AT_ONCE: usize = 128;
 /// Most tokens taken from comparisons, as AFL's `MAX_AUTO_EXTRAS`.
 const TOKENS_MAX: usize = 500;
 
@@ -82,6 +87,8 @@ enum Job {
     /// Try what would satisfy comparisons.
     Solve {
         parent: TestcaseId,
+        /// What they are edits of: the parent as it was when it was compared.
+        bytes: Arc<[u8]>,
         /// The last is the next.
         solutions: Vec<Solution>,
     },
@@ -216,14 +223,15 @@ impl ByteLoop {
                 }
                 Job::Solve {
                     parent,
+                    bytes,
                     mut solutions,
                 } => {
-                    let count = solutions.len().min(left as usize);
+                    let count = solutions.len().min(left as usize).min(SOLUTIONS_AT_ONCE);
                     let (mut inputs, mut sites) =
                         (Vec::with_capacity(count), Vec::with_capacity(count));
                     for solution in solutions.drain(solutions.len() - count..).rev() {
                         sites.push(solution.site);
-                        inputs.push(Arc::from(solution.input));
+                        inputs.push(Arc::from(solution.apply(&bytes)));
                     }
                     self.fly(
                         Flight::Solve { sites },
@@ -234,7 +242,11 @@ impl ByteLoop {
                     );
                     left -= count as u32;
                     if !solutions.is_empty() {
-                        self.jobs.push_back(Job::Solve { parent, solutions });
+                        self.jobs.push_back(Job::Solve {
+                            parent,
+                            bytes,
+                            solutions,
+                        });
                     }
                 }
                 Job::Trim { id, trim } => {
@@ -343,11 +355,17 @@ impl ByteLoop {
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let detail = judged.detail;
         let tries = |site: u32| self.sites.get(&site).map_or(0, |tries| tries.barren);
-        let mut solutions = solve::solve(detail, view.input_bytes_max, SOLUTIONS_MAX, tries);
+        let limit = if self.jobs.len() > CROWD {
+            SOLUTIONS_MAX_CROWDED
+        } else {
+            SOLUTIONS_MAX
+        };
+        let mut solutions = solve::solve(detail, view.input_bytes_max, limit, tries);
         if !solutions.is_empty() {
             solutions.reverse();
             self.jobs.push_back(Job::Solve {
                 parent: id,
+                bytes: Arc::from(&detail.input[..]),
                 solutions,
             });
         }
