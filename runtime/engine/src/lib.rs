@@ -3,9 +3,50 @@
 //! It proposes batches of trials, somebody carries them through a target, and it judges the
 //! outcomes in order. It never sees a guest, a file, a thread or a clock, so every strategy can be
 //! tested, replayed and resumed without one.
+//!
+//! A complete campaign against a closure; a real one has a sandbox in the closure's place:
+//!
+//! ```
+//! use sandglass_engine::conformance::{Trace, execute};
+//! use sandglass_engine::{Config, Decision, Engine, Exit, TrapKind, find};
+//!
+//! // A target that breaks on inputs that begin with a magic number.
+//! let target = |input: &[u8]| {
+//!     let mut trace = Trace::default();
+//!     trace.hit(0);
+//!     let head = input.first_chunk().map_or(0, |head| u32::from_be_bytes(*head));
+//!     if trace.equal(1, 4, head.into(), 0x7f45_4c46) {
+//!         trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+//!     }
+//!     trace
+//! };
+//! let mut engine = Engine::new(Config {
+//!     seed: 1,
+//!     probes: 3,
+//!     input_bytes_max: 1024,
+//!     seeds: vec![b"something".to_vec()],
+//!     tokens: vec![],
+//!     settings: Default::default(),
+//!     slow_factor: 100,
+//!     spec: find("sandglass").unwrap(),
+//! })?;
+//! let mut findings = Vec::new();
+//! while engine.stats().execs < 10_000 && findings.is_empty() {
+//!     let batch = engine.next_batch(10_000 - engine.stats().execs);
+//!     let outcomes = execute(&batch, &target, 1);
+//!     for decision in engine.finish_batch(&batch, outcomes) {
+//!         if let Decision::Finding { input, first: true, .. } = decision {
+//!             findings.push(input);
+//!         }
+//!     }
+//! }
+//! assert!(findings[0].starts_with(b"\x7fELF"));
+//! # Ok::<(), sandglass_engine::SettingError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod conformance;
 pub mod corpus;
 pub mod dictionary;
 mod digest;

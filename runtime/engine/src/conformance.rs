@@ -1,0 +1,375 @@
+//! What every guidance must satisfy, as functions to call from tests.
+//!
+//! In: a guidance, by its [`Spec`]. Out: a panic that says what it broke. The target is a toy: a
+//! function from bytes to a trace, with a bug behind a few conditions.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::batch::{Batch, Scratch};
+use crate::engine::{Config, Decision, Engine, State};
+use crate::feedback::{Interest, trace_hash};
+use crate::guidance::Spec;
+use crate::trial::{Compare, Detail, Exit, Outcome, TrapKind, Variant};
+
+/// What a toy target did.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// How it ended; `None` is valid.
+    pub exit: Option<Exit>,
+    /// Where, if it trapped.
+    pub site: u32,
+    /// What it cost.
+    pub fuel: u64,
+    /// Hit counts by probe.
+    pub counts: BTreeMap<u32, u32>,
+    /// What it compared.
+    pub compares: Vec<Compare>,
+}
+
+impl Trace {
+    /// Counts one hit of a probe, at a cost of 10 fuel.
+    pub fn hit(&mut self, probe: u32) {
+        *self.counts.entry(probe).or_default() += 1;
+        self.fuel += 10;
+    }
+
+    /// Compares with a constant: records the operands, and hits `site` or `site + 1`.
+    pub fn equal(&mut self, site: u32, width: u8, left: u64, right: u64) -> bool {
+        self.compares.push(Compare {
+            site,
+            width,
+            left,
+            right,
+            constant: true,
+        });
+        self.hit(site + u32::from(left == right));
+        left == right
+    }
+}
+
+/// What a sandbox makes of a trace: detail only if the batch or the worker's interest asks for it.
+pub fn observe(
+    trace: Trace,
+    input: &[u8],
+    batch: &Batch,
+    trial: usize,
+    interest: &Interest,
+) -> Outcome {
+    let exit = trace.exit.unwrap_or(Exit::Valid);
+    let counts: Vec<(u32, u32)> = trace.counts.into_iter().collect();
+    let input_bytes = input.len() as u32;
+    let wanted = batch.wants_detail(trial)
+        || interest.wants(exit, trace.site, trace.fuel, input_bytes)
+        || counts
+            .iter()
+            .any(|&(probe, count)| interest.is_new(exit, probe, count));
+    let compares = if batch.variant(trial) == Variant::Compares {
+        trace.compares
+    } else {
+        Vec::new()
+    };
+    let detail = wanted.then(|| {
+        Box::new(Detail {
+            input: input.to_vec(),
+            trace_hash: trace_hash(&counts),
+            counts,
+            compares,
+            ..Detail::default()
+        })
+    });
+    Outcome {
+        exit,
+        site: trace.site,
+        fuel: trace.fuel,
+        input_bytes,
+        detail,
+    }
+}
+
+/// Executes a batch with so many workers, who take turns; the order is theirs, the result is not.
+pub fn execute(batch: &Batch, target: &dyn Fn(&[u8]) -> Trace, workers: usize) -> Vec<Outcome> {
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; batch.len()];
+    for worker in (0..workers).rev() {
+        let (mut scratch, mut input) = (Scratch::default(), Vec::new());
+        for trial in (worker..batch.len()).step_by(workers) {
+            batch.build(trial, &mut scratch, &mut input);
+            let outcome = observe(target(&input), &input, batch, trial, batch.interest());
+            outcomes[trial] = Some(outcome);
+        }
+    }
+    outcomes
+        .into_iter()
+        .map(|outcome| outcome.expect("every trial has a worker"))
+        .collect()
+}
+
+/// Probes of [`toy`].
+pub const TOY_PROBES: u32 = 64;
+
+/// A toy with a bug that takes three correct bytes in a row and a loop count, and an invalid side.
+pub fn toy(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let byte = |at: usize| u64::from(input.get(at).copied().unwrap_or(0));
+    let magic = [(10, b'F'), (12, b'U'), (14, b'Z')];
+    let right = magic
+        .iter()
+        .enumerate()
+        .take_while(|(i, (site, wanted))| trace.equal(*site, 1, byte(*i), u64::from(*wanted)))
+        .count();
+    for _ in input.iter().skip(3).filter(|&&byte| byte > b'x') {
+        trace.hit(20);
+    }
+    if right == magic.len() {
+        trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+        trace.site = 77;
+    } else if right == 0 {
+        trace.exit = Some(Exit::Invalid);
+    }
+    trace
+}
+
+/// A campaign's configuration over [`toy`].
+pub fn config(spec: &'static Spec, seed: u64) -> Config {
+    Config {
+        seed,
+        probes: TOY_PROBES,
+        input_bytes_max: 64,
+        seeds: vec![b"hello".to_vec(), Vec::new()],
+        tokens: Vec::new(),
+        settings: BTreeMap::new(),
+        slow_factor: 100,
+        spec,
+    }
+}
+
+/// Everything that happened, for comparison.
+fn run(
+    engine: &mut Engine,
+    target: &dyn Fn(&[u8]) -> Trace,
+    trials: u64,
+    workers: usize,
+) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    while engine.stats().execs < trials {
+        let batch = engine.next_batch(trials - engine.stats().execs);
+        let outcomes = execute(&batch, target, workers);
+        decisions.extend(engine.finish_batch(&batch, outcomes));
+    }
+    decisions
+}
+
+fn engine(spec: &'static Spec, seed: u64) -> Engine {
+    Engine::new(config(spec, seed)).expect("defaults are right")
+}
+
+/// The same seed gives the same decisions and the same state; another seed does not.
+pub fn is_a_function_of_its_seed(spec: &'static Spec) {
+    let campaign = |seed| {
+        let mut engine = engine(spec, seed);
+        let decisions = run(&mut engine, &toy, 20_000, 1);
+        (decisions, engine.state_hash())
+    };
+    assert_eq!(campaign(1), campaign(1), "{}: the same seed", spec.name);
+    assert_ne!(campaign(1).1, campaign(2).1, "{}: another seed", spec.name);
+}
+
+/// The number of workers changes nothing.
+pub fn does_not_see_workers(spec: &'static Spec) {
+    let campaign = |workers| {
+        let mut engine = engine(spec, 3);
+        let decisions = run(&mut engine, &toy, 20_000, workers);
+        (decisions, engine.state_hash())
+    };
+    let one = campaign(1);
+    for workers in [2, 3, 16] {
+        assert_eq!(one, campaign(workers), "{}: {workers} workers", spec.name);
+    }
+}
+
+/// A state written down and read again goes on as if nothing had happened. `copy` writes and reads.
+pub fn resumes(spec: &'static Spec, copy: &dyn Fn(&State) -> State) {
+    let mut whole = engine(spec, 5);
+    let expected = run(&mut whole, &toy, 30_000, 1);
+    let mut decisions = Vec::new();
+    let mut state: Option<State> = None;
+    loop {
+        let mut part = match &state {
+            None => engine(spec, 5),
+            Some(state) => {
+                Engine::resume(config(spec, 5), copy(state)).expect("it is the same campaign")
+            }
+        };
+        if part.stats().execs >= 30_000 {
+            assert_eq!(
+                part.state_hash(),
+                whole.state_hash(),
+                "{}: state after resuming",
+                spec.name
+            );
+            break;
+        }
+        let batch = part.next_batch(30_000 - part.stats().execs);
+        let outcomes = execute(&batch, &toy, 1);
+        decisions.extend(part.finish_batch(&batch, outcomes));
+        state = Some(part.checkpoint().clone());
+    }
+    assert_eq!(
+        decisions, expected,
+        "{}: decisions after resuming",
+        spec.name
+    );
+}
+
+/// A state of another campaign is refused.
+pub fn refuses_other_states(spec: &'static Spec) {
+    let state = engine(spec, 5).checkpoint().clone();
+    let error = Engine::resume(config(spec, 6), state).expect_err("the seed differs");
+    assert_eq!(
+        error.to_string(),
+        "the campaign was begun with seed 5, expected 6"
+    );
+}
+
+/// The toy's bug is found within so many trials, for each of ten seeds.
+pub fn finds_the_planted_bug(spec: &'static Spec, trials: u64) {
+    for seed in 0..10 {
+        let mut engine = engine(spec, seed);
+        run(&mut engine, &toy, trials, 1);
+        assert_eq!(
+            engine.stats().unique_findings,
+            1,
+            "{}: seed {seed}, {trials} trials",
+            spec.name
+        );
+    }
+}
+
+/// Coverage and corpus never shrink, valid coverage is part of coverage, inputs keep their limit,
+/// and a testcase's trace is what the record says.
+pub fn grows_only(spec: &'static Spec) {
+    let mut engine = engine(spec, 8);
+    let mut before = engine.stats().clone();
+    for _ in 0..30 {
+        let batch = engine.next_batch(u64::MAX);
+        assert!(batch.len() <= spec.batch as usize);
+        let outcomes = execute(&batch, &toy, 1);
+        let findings = outcomes
+            .iter()
+            .filter(|outcome| outcome.exit.is_finding())
+            .count() as u64;
+        engine.finish_batch(&batch, outcomes);
+        let now = engine.stats().clone();
+        assert!(
+            now.edges >= before.edges
+                && now.valid_edges >= before.valid_edges
+                && now.corpus >= before.corpus
+        );
+        assert!(now.valid_edges <= now.edges);
+        assert_eq!(now.findings, before.findings + findings);
+        assert_eq!(now.execs, now.valid + now.invalid + now.findings);
+        before = now;
+    }
+    let mut covered = BTreeSet::new();
+    for (id, testcase) in engine.corpus().iter() {
+        assert!(testcase.bytes.len() <= 64);
+        let counts: Vec<(u32, u32)> = toy(&testcase.bytes).counts.into_iter().collect();
+        assert_eq!(
+            trace_hash(&counts),
+            testcase.trace_hash,
+            "{}: testcase {}",
+            spec.name,
+            id.0
+        );
+        covered.extend(counts.into_iter().map(|(probe, _)| probe));
+    }
+    assert!(covered.len() as u32 <= engine.stats().edges);
+}
+
+/// Detail that nobody needed changes nothing: judging is a function of what the outcomes say.
+pub fn tolerates_stale_interest(spec: &'static Spec) {
+    let campaign = |stale: bool| {
+        let mut engine = engine(spec, 4);
+        let mut old = engine.interest();
+        while engine.stats().execs < 20_000 {
+            let batch = engine.next_batch(20_000 - engine.stats().execs);
+            let (mut scratch, mut input) = (Scratch::default(), Vec::new());
+            let mut outcomes = Vec::new();
+            for trial in 0..batch.len() {
+                batch.build(trial, &mut scratch, &mut input);
+                let interest = if stale { &old } else { batch.interest() };
+                outcomes.push(observe(toy(&input), &input, &batch, trial, interest));
+            }
+            engine.finish_batch(&batch, outcomes);
+            if engine.stats().execs < 5_000 {
+                old = engine.interest();
+            }
+        }
+        (engine.corpus().clone(), engine.stats().clone())
+    };
+    assert_eq!(
+        campaign(false),
+        campaign(true),
+        "{}: stale interest",
+        spec.name
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guidance::ALL;
+
+    fn through_bincode(state: &State) -> State {
+        let config = bincode::config::standard();
+        let bytes = bincode::serde::encode_to_vec(state, config).unwrap();
+        let (copy, used): (State, usize) =
+            bincode::serde::decode_from_slice(&bytes, config).unwrap();
+        assert_eq!(used, bytes.len());
+        assert_eq!(bincode::serde::encode_to_vec(&copy, config).unwrap(), bytes);
+        copy
+    }
+
+    #[test]
+    fn every_guidance_is_a_function_of_its_seed() {
+        ALL.iter().for_each(|spec| is_a_function_of_its_seed(spec));
+    }
+
+    #[test]
+    fn no_guidance_sees_workers() {
+        ALL.iter().for_each(|spec| does_not_see_workers(spec));
+    }
+
+    #[test]
+    fn every_guidance_resumes() {
+        ALL.iter().for_each(|spec| resumes(spec, &through_bincode));
+    }
+
+    #[test]
+    fn every_guidance_refuses_other_states() {
+        ALL.iter().for_each(|spec| refuses_other_states(spec));
+    }
+
+    #[test]
+    fn every_guidance_only_grows() {
+        ALL.iter().for_each(|spec| grows_only(spec));
+    }
+
+    #[test]
+    fn every_guidance_tolerates_stale_interest() {
+        ALL.iter().for_each(|spec| tolerates_stale_interest(spec));
+    }
+
+    #[test]
+    fn the_planted_bug_is_found() {
+        for spec in ALL {
+            let trials = match spec.name {
+                "sandglass" => 20_000,
+                "afl" => 100_000,
+                _ => continue, // The control finds it by chance alone, once in 16 million.
+            };
+            finds_the_planted_bug(spec, trials);
+        }
+    }
+}
