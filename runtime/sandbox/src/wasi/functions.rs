@@ -1,7 +1,7 @@
 //! The table of all functions: name, type, and what answers.
 //!
-//! The order is alphabetical and an index is a [`FunctionId`]. A test holds the list against the
-//! witx file's.
+//! The order is alphabetical and an index is a [`FunctionId`]. The types are those of wasi-libc's
+//! declarations: a program that imports all of them links.
 
 use super::memory::{Answer, Call};
 use super::{System, descriptor, io, path, poll, process};
@@ -64,7 +64,7 @@ impl FunctionId {
     }
 }
 
-/// `p` pointer, size, descriptor or flags; `q` 64 bits.
+// Short, so that a line of the table is a line of text.
 const P: Ty = Ty::I32;
 const Q: Ty = Ty::I64;
 
