@@ -236,7 +236,10 @@ pub fn refuses_other_states(spec: &'static Spec) {
 pub fn finds_the_planted_bug(spec: &'static Spec, trials: u64) {
     for seed in 0..10 {
         let mut engine = engine(spec, seed);
-        run(&mut engine, &toy, trials, 1);
+        while engine.stats().execs < trials && engine.stats().findings == 0 {
+            let next = engine.stats().execs + u64::from(spec.batch);
+            run(&mut engine, &toy, next.min(trials), 1);
+        }
         assert_eq!(
             engine.stats().unique_findings,
             1,
@@ -366,7 +369,7 @@ mod tests {
         for spec in ALL {
             let trials = match spec.name {
                 "sandglass" => 20_000,
-                "afl" => 100_000,
+                "afl" => 3_000_000,
                 _ => continue, // The control finds it by chance alone, once in 16 million.
             };
             finds_the_planted_bug(spec, trials);

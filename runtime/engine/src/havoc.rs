@@ -301,7 +301,7 @@ fn simple(work: &mut [u8], len: usize, case: usize, word: u64) {
     let mask = u32::MAX >> unused;
     // The high bytes are the lower ones of the swapped word, so one shift aligns any width.
     let swapped = all.swap_bytes() >> unused;
-    let big = ((word >> 47) & 1 == 1).then_some(u32::MAX).unwrap_or(0);
+    let big = ((word >> 47) as u32 & 1).wrapping_neg();
     let old = (swapped & big) | (all & !big);
     let new = ((old & s.keep) ^ (value & !s.adds)).wrapping_add(value & s.adds);
     let back = (new << unused).swap_bytes();

@@ -159,23 +159,34 @@ impl Solver<'_> {
         }
     }
 
-    /// Places where `from` stands in the input, replaced by `to`, in every encoding.
+    /// Places where `from` stands in the input, replaced by `to`, in every encoding. If there is
+    /// none, the operand may lie past the end of the input: `to` is appended.
     fn number(&mut self, compare: &Compare, tier: Tier, from: u64, to: u64) {
         let number = Number {
             width: compare.width,
             from,
             to,
         };
-        for (needle, insert) in number.binary() {
+        let site = compare.site;
+        let pairs = number.binary();
+        let mut found = false;
+        for (needle, insert) in &pairs {
             let full = needle.len() == usize::from(compare.width);
             let tier = if full { tier } else { tier.max(Tier::Encoded) };
-            for at in self.input.find(&needle, POSITIONS_MAX) {
-                let edit = overlay(at, &insert);
-                self.push(tier, compare.site, vec![edit]);
+            for at in self.input.find(needle, POSITIONS_MAX) {
+                found = true;
+                self.push(tier, site, vec![overlay(at, insert)]);
             }
         }
         for edit in self.input.numerals(&number, POSITIONS_MAX) {
-            self.push(tier.max(Tier::Encoded), compare.site, vec![edit]);
+            found = true;
+            self.push(tier.max(Tier::Encoded), site, vec![edit]);
+        }
+        if !found && tier == Tier::Plain {
+            let end = self.input.bytes.len();
+            for (_, insert) in pairs.iter().rev() {
+                self.push(Tier::Near, site, vec![replace(end, 0, insert)]);
+            }
         }
     }
 
@@ -409,6 +420,12 @@ mod tests {
         );
         solves(b"\x10..", &[compare(1, 4, 0x10, 0x40)], b"\x41..");
         solves(b"\x10..", &[compare(1, 4, 0x10, 0x40)], b"\x3f..");
+    }
+
+    #[test]
+    fn what_lies_past_the_end_is_appended() {
+        solves(b"F", &[compare(1, 1, 0, b'U'.into())], b"FU");
+        solves(b"F", &[compare(1, 4, 0, 0x1234)], b"F\x12\x34");
     }
 
     #[test]

@@ -84,6 +84,12 @@ struct Stage {
 enum Job {
     /// Run a testcase in the variant that records comparisons.
     Compare(TestcaseId),
+    /// Run one mutant of a testcase in that variant: it may read what its parent lacks.
+    CompareChild {
+        parent: TestcaseId,
+        bytes: Arc<[u8]>,
+        seed: u64,
+    },
     /// Try what would satisfy comparisons.
     Solve {
         parent: TestcaseId,
@@ -221,6 +227,19 @@ impl ByteLoop {
                     );
                     left -= 1;
                 }
+                Job::CompareChild {
+                    parent,
+                    bytes,
+                    seed,
+                } => {
+                    let plan = Plan::Havoc {
+                        parent: bytes,
+                        seed,
+                        first: 0,
+                    };
+                    self.fly(Flight::Compare(parent), plan, 1, Some(parent), groups);
+                    left -= 1;
+                }
                 Job::Solve {
                     parent,
                     bytes,
@@ -324,6 +343,13 @@ impl ByteLoop {
         };
         let bytes = view.corpus.get(id).bytes.clone();
         self.add_stage(Some(id), bytes.clone(), HAVOC_CYCLES, energy, rng);
+        if self.config.solve && self.jobs.len() <= CROWD {
+            self.jobs.push_back(Job::CompareChild {
+                parent: id,
+                bytes: bytes.clone(),
+                seed: rng.word(),
+            });
+        }
         if self.config.splice && bytes.len() > 1 && view.corpus.len() > 1 {
             for _ in 0..SPLICE_CYCLES {
                 if let Some(spliced) = splice_partner(view, id, &bytes, rng) {
