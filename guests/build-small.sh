@@ -75,6 +75,13 @@ demo() {
   rust_bare "$to/packets-O0.wasm" "$root/demo/packets.rs" -C debuginfo=2 -C opt-level=0
 }
 
+bench() {
+  local to=${OUT:-$root}/bench/wasm source
+  for source in bench/*.c; do
+    c "$to/$(basename "$source" .c).wasm" "$root/$source" -gline-tables-only -Wl,-z,stack-size=65536
+  done
+}
+
 find_zig
 case $what in
 planted | demo | bench) "$what" ;;

@@ -13,7 +13,7 @@ mod planted;
 mod subject;
 mod wat;
 
-pub use bench::{BENCH, Bench};
+pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};
 pub use subject::{SUBJECTS, SubjectMissing, seeds, subject, subjects_built};

@@ -20,7 +20,6 @@ pub const SUBJECTS: &[&str] = &[
     "sqlite",
     "sqlite-db",
     "stb-image",
-    "stb-vorbis",
     "tinyxml2",
     "zlib",
     "rust-json",
@@ -28,6 +27,7 @@ pub const SUBJECTS: &[&str] = &[
     "rust-regex",
     "rust-toml",
     "rust-xml",
+    "zig-json",
 ];
 
 /// A subject that is not built. Its text says how to build it.

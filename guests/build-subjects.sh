@@ -1,0 +1,326 @@
+#!/usr/bin/env bash
+# Builds real libraries as guests, from package registries, with the harnesses in guests/subjects.
+#
+#   guests/build-subjects.sh [NAME…|all|list]        target/subjects/NAME.wasm (-O2 -g, 1 MiB of stack)
+#   KIT=native SAN=none|address guests/build-subjects.sh NAME…
+#                                                    target/subjects-native/NAME[-asan], libFuzzer by clang
+#
+# Sources: crates.io (`cargo vendor`), Debian source packages (`apt-get source`, with lists of our own: the system is
+# not changed; upstream's files, without Debian's patches), PyPI (`ziglang`, the compiler) and rustup's
+# wasm32-unknown-unknown. A step that is done is skipped; a subject whose sources cannot be had is skipped with a word
+# why, and makes the exit code 1. Everything lies below target/, in guest-tools/, subjects/ and subjects-native/.
+set -euo pipefail
+cd "$(dirname "$0")"
+here=$(pwd)
+target=$here/../target
+mkdir -p "$target/guest-tools"
+target=$(cd "$target" && pwd)
+tools=$target/guest-tools
+kit=${KIT:-wasm}
+san=${SAN:-none}
+all=(empty json-small cjson expat libpng libxml2 lua mujs onig pcre2 pugixml quickjs sqlite sqlite-db stb-image
+  tinyxml2 zlib rust-json rust-png rust-regex rust-toml rust-xml zig-json)
+problems=0
+
+say() { printf 'build-subjects: %s\n' "$*"; }
+skip() { say "$1: skipped: $2"; }
+fail() { say "$1: not built: $2"; problems=1; }
+
+case $kit in
+wasm) out_folder=$target/subjects suffix=.wasm ;;
+native)
+  out_folder=$target/subjects-native
+  case $san in
+  none) suffix= ;;
+  address) suffix=-asan ;;
+  *) say "SAN=$san: expected none or address" >&2; exit 2 ;;
+  esac ;;
+*) say "KIT=$kit: expected wasm or native" >&2; exit 2 ;;
+esac
+
+# ---- tools and sources ----
+
+zig=()
+need_zig() {
+  [ ${#zig[@]} -eq 0 ] || return 0
+  if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import ziglang' 2>/dev/null; then :
+  elif python3 -c 'import ziglang' 2>/dev/null; then zig=(python3 -m ziglang); return 0
+  else
+    say "installing ziglang into target/guest-tools/venv"
+    python3 -m venv "$tools/venv" && "$tools/venv/bin/pip" install -q ziglang==0.17.0 || return 1
+  fi
+  zig=("$tools/venv/bin/python" -m ziglang)
+}
+
+# crate NAME: the folder of a vendored crate, in `source`.
+crate() {
+  local work=$tools/crates
+  if ! [ -d "$work/vendor/$1" ] || ! cmp -s subjects/sources.toml "$work/Cargo.toml"; then
+    mkdir -p "$work"
+    cp subjects/sources.toml "$work/Cargo.toml"
+    : > "$work/lib.rs"
+    (cd "$work" && cargo vendor -q vendor > /dev/null) || return 1
+  fi
+  source=$work/vendor/$1
+}
+
+# debian NAME: the folder of an unpacked upstream archive, in `source`.
+debian() {
+  local apt=$tools/apt archive
+  source=$tools/debian/$1
+  [ -e "$source/.done" ] && return 0
+  command -v apt-get > /dev/null || return 1
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/files" "$source"
+  local options=(-qq -o "Dir::Etc::sourceparts=-" -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache"
+    -o APT::Sandbox::User=root)
+  if ! [ -e "$apt/.updated" ]; then
+    # The system's own binary entries, as source entries; of third parties nothing is wanted.
+    rm -f "$apt"/*.list "$apt"/*.sources
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2> /dev/null | grep -E '^deb .*(debian|ubuntu)' \
+      | sed 's/^deb /deb-src /' > "$apt/own.list" || true
+    awk 'BEGIN { RS = ""; ORS = "\n\n" } /URIs:[^\n]*(debian|ubuntu)/ && /main/ { gsub(/Types:[^\n]*/, "Types: deb-src"); print }' \
+      /etc/apt/sources.list.d/*.sources 2> /dev/null > "$apt/own.sources" || true
+    mkdir -p "$apt/parts"
+    [ -s "$apt/own.list" ] && cp "$apt/own.list" "$apt/parts/"
+    [ -s "$apt/own.sources" ] && cp "$apt/own.sources" "$apt/parts/"
+    apt-get "${options[@]}" -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/parts" update || return 1
+    touch "$apt/.updated"
+  fi
+  # The patches' download may fail while upstream's archive arrives, which is all that is needed.
+  (cd "$apt/files" && apt-get "${options[@]}" -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/parts" \
+    source --download-only "$1") || true
+  archive=$(ls "$apt/files/$1"_*.orig.tar.* 2> /dev/null | grep -v '\.asc$' | head -1)
+  [ -n "$archive" ] && tar xf "$archive" -C "$source" --strip-components=1 || return 1
+  touch "$source/.done"
+}
+
+# ---- compiling ----
+
+# done_already NAME: the output exists and is newer than the harness.
+done_already() {
+  local out=$out_folder/$1$suffix
+  [ -e "$out" ] && [ -z "$(find "subjects/$1" subjects/harness.h -type f ! -path '*/seeds/*' -newer "$out")" ]
+}
+
+# compile NAME [FLAG…] -- SOURCE…: a C or C++ subject. eh=1 for setjmp.
+compile() {
+  local name=$1 flags=() out work start=$SECONDS driver=cc harness; shift
+  while [ "$1" != -- ]; do flags+=("$1"); shift; done
+  shift
+  out=$out_folder/$name$suffix
+  work=$tools/build/$name
+  mkdir -p "$out_folder" "$work"
+  harness=$here/subjects/$name/harness.c
+  [ -e "$harness" ] || { harness=$here/subjects/$name/harness.cc; driver=c++; }
+  local common=(-O2 -g -w "-I$here/subjects" "-I$work" "-ffile-prefix-map=$target=target" "-ffile-prefix-map=$here=guests")
+  [ $driver = cc ] || common+=(-std=c++17 -fno-exceptions)
+  if [ "$kit" = wasm ]; then
+    need_zig || { fail "$name" "no Zig: pip install ziglang==0.17.0"; return; }
+    local eh_flags=()
+    if [ "${eh:-0}" = 1 ]; then
+      printf '.globl __c_longjmp\n.tagtype __c_longjmp i32\n__c_longjmp:\n' > "$work/tag.s"
+      eh_flags=(-mllvm -wasm-enable-sjlj -mexception-handling -mllvm -wasm-use-legacy-eh=false "$work/tag.s")
+    fi
+    "${zig[@]}" $driver -target wasm32-wasi -mexec-model=reactor -DSANDGLASS=1 "${common[@]}" "${flags[@]}" \
+      -Wl,-z,stack-size=1048576 -Wl,--export=malloc -Wl,--export=free \
+      "$@" "$harness" "${eh_flags[@]}" -o "$work/out.wasm" || { fail "$name" "the compiler failed"; return; }
+    mv "$work/out.wasm" "$out"
+  else
+    local clang=${CLANG:-clang} sanitizers=fuzzer link=(-lm) flag kept=()
+    [ $driver = cc ] || clang=${clang/clang/clang++}
+    [ "$san" = none ] || sanitizers=fuzzer,$san
+    for flag in "${flags[@]}"; do
+      case $flag in -lwasi-* | -D_WASI_*) ;; *) kept+=("$flag") ;; esac
+    done
+    "$clang" -fsanitize=$sanitizers "${common[@]}" "${kept[@]}" "$@" "$harness" "${link[@]}" -o "$out" \
+      || { fail "$name" "the compiler failed"; return; }
+  fi
+  say "$name: $(stat -c %s "$out") bytes, $((SECONDS - start)) s"
+}
+
+# in_folder FOLDER NAME…: the C files of these names, in `files`.
+in_folder() {
+  local folder=$1 name; shift
+  files=()
+  for name in "$@"; do files+=("$folder/$name.c"); done
+}
+
+# ---- the subjects ----
+
+build_empty() { compile empty --; }
+build_json_small() { compile json-small --; }
+
+build_cjson() {
+  debian cjson || { fail cjson "no source package"; return; }
+  compile cjson "-I$source" -- "$source/cJSON.c"
+}
+
+build_expat() {
+  debian expat || { fail expat "no source package"; return; }
+  local lib=$source/expat/lib
+  mkdir -p "$tools/build/expat"
+  cat > "$tools/build/expat/expat_config.h" <<'CONFIG'
+#define BYTEORDER 1234
+#define HAVE_MEMMOVE 1
+#define HAVE_STDLIB_H 1
+#define HAVE_STRING_H 1
+#define HAVE_UNISTD_H 1
+#define XML_CONTEXT_BYTES 1024
+#define XML_DTD 1
+#define XML_NS 1
+#define XML_POOR_ENTROPY 1
+CONFIG
+  in_folder "$lib" xmlparse xmlrole xmltok
+  compile expat "-I$lib" -DHAVE_EXPAT_CONFIG_H -DXML_STATIC -D_WASI_EMULATED_GETPID -lwasi-emulated-getpid -- "${files[@]}"
+}
+
+build_zlib() {
+  debian zlib || { fail zlib "no source package"; return; }
+  in_folder "$source" adler32 crc32 inffast inflate inftrees zutil
+  compile zlib "-I$source" -DNO_GZIP_FILES -- "${files[@]}"
+}
+
+build_libpng() {
+  debian zlib || { fail libpng "no source package of zlib"; return; }
+  local z=$source
+  debian libpng1.6 || { fail libpng "no source package"; return; }
+  mkdir -p "$tools/build/libpng"
+  cp "$source/scripts/pnglibconf.h.prebuilt" "$tools/build/libpng/pnglibconf.h"
+  in_folder "$z" adler32 crc32 inffast inflate inftrees zutil deflate trees
+  local zfiles=("${files[@]}")
+  in_folder "$source" png pngerror pngget pngmem pngpread pngread pngrio pngrtran pngrutil pngset pngtrans
+  eh=1 compile libpng "-I$source" "-I$z" -DNO_GZIP_FILES -DPNG_NO_WRITE_SUPPORTED -DPNG_ARM_NEON_OPT=0 \
+    -DPNG_INTEL_SSE_OPT=0 -- "${zfiles[@]}" "${files[@]}"
+}
+
+build_libxml2() {
+  debian libxml2 || { fail libxml2 "no source package"; return; }
+  local work=$tools/build/libxml2 feature
+  mkdir -p "$work/libxml"
+  local edits=(-e 's/@VERSION@/2.9/' -e 's/@LIBXML_VERSION_NUMBER@/20900/' -e 's/@LIBXML_VERSION_EXTRA@//'
+    -e 's/@MODULE_EXTENSION@/.so/')
+  for feature in TREE OUTPUT PUSH PATTERN SAX1 VALID HTML XPATH ISO8859X REGEXPS; do edits+=(-e "s/@WITH_$feature@/1/"); done
+  sed "${edits[@]}" -e 's/@WITH_[A-Z0-9_]*@/0/' "$source/include/libxml/xmlversion.h.in" > "$work/libxml/xmlversion.h"
+  for feature in ARPA_INET_H CTYPE_H ERRNO_H FCNTL_H FLOAT_H LIMITS_H MATH_H STDARG_H STDLIB_H STRING_H SYS_STAT_H \
+    SYS_TYPES_H TIME_H UNISTD_H STAT STRFTIME LOCALTIME TIME VSNPRINTF SNPRINTF VA_COPY ISINF ISNAN STDINT_H INTTYPES_H; do
+    echo "#define HAVE_$feature 1"
+  done > "$work/config.h"
+  in_folder "$source" SAX SAX2 HTMLparser HTMLtree buf chvalid dict encoding entities error globals hash list parser \
+    parserInternals pattern threads tree uri valid xmlIO xmlmemory xmlregexp xmlsave xmlstring xmlunicode xpath xlink
+  compile libxml2 "-I$source/include" "-I$source" -D_WASI_EMULATED_PROCESS_CLOCKS -lwasi-emulated-process-clocks -- "${files[@]}"
+}
+
+build_lua() {
+  crate lua-src || { fail lua "crate not available"; return; }
+  local lua=$source/lua-5.4.8
+  in_folder "$lua" lapi lcode lctype ldebug ldo ldump lfunc lgc llex lmem lobject lopcodes lparser lstate lstring ltable \
+    ltm lundump lvm lzio lauxlib lbaselib lcorolib lmathlib lstrlib ltablib lutf8lib
+  eh=1 compile lua "-I$lua" -D_WASI_EMULATED_SIGNAL -lwasi-emulated-signal '-Dluai_makeseed(L)=1' -- "${files[@]}"
+}
+
+build_mujs() {
+  debian mujs || { fail mujs "no source package"; return; }
+  eh=1 compile mujs "-I$source" -D_WASI_EMULATED_PROCESS_CLOCKS -lwasi-emulated-process-clocks -- "$source/one.c"
+}
+
+build_onig() {
+  crate onig_sys || { fail onig "crate not available"; return; }
+  local onig=$source/oniguruma/src work=$tools/build/onig file
+  mkdir -p "$work"
+  printf '#define %s\n' 'STDC_HEADERS 1' 'HAVE_STRING_H 1' 'HAVE_STDLIB_H 1' 'HAVE_STDINT_H 1' 'HAVE_INTTYPES_H 1' \
+    'HAVE_LIMITS_H 1' 'SIZEOF_INT 4' 'SIZEOF_LONG __SIZEOF_LONG__' 'SIZEOF_LONG_LONG 8' 'SIZEOF_VOIDP __SIZEOF_POINTER__' \
+    'PACKAGE "onig"' 'PACKAGE_VERSION "0"' 'VERSION "0"' > "$work/config.h"
+  in_folder "$onig" regparse regcomp regexec regenc regerror regext regsyntax regtrav regversion st onig_init unicode \
+    ascii utf8 unicode_fold1_key unicode_fold2_key unicode_fold3_key unicode_unfold_key
+  compile onig "-I$onig" -DHAVE_CONFIG_H -- "${files[@]}"
+}
+
+build_pcre2() {
+  crate pcre2-sys || { fail pcre2 "crate not available"; return; }
+  local file
+  files=()
+  for file in "$source"/upstream/src/*.c; do
+    case $file in *jit_match.c | *jit_misc.c | *ucptables.c | *jit_test.c | *fuzzsupport.c | *pcre2test.c | *pcre2grep.c | *pcre2demo.c | *dftables.c) ;; *) files+=("$file") ;; esac
+  done
+  compile pcre2 "-I$source/upstream/src" "-I$source/upstream/include" "-I$source/include" -DPCRE2_CODE_UNIT_WIDTH=8 \
+    -DHAVE_CONFIG_H=1 -DPCRE2_STATIC=1 -DSUPPORT_PCRE2_8=1 -DSUPPORT_UNICODE=1 -DSTDC_HEADERS=1 -DHAVE_STDLIB_H=1 -DHAVE_MEMMOVE=1 -- "${files[@]}"
+}
+
+build_pugixml() {
+  debian pugixml || { fail pugixml "no source package"; return; }
+  compile pugixml "-I$source/src" -DPUGIXML_NO_EXCEPTIONS -- "$source/src/pugixml.cpp"
+}
+
+build_quickjs() {
+  crate rquickjs-sys || { fail quickjs "crate not available"; return; }
+  in_folder "$source/quickjs" quickjs libregexp libunicode dtoa
+  compile quickjs "-I$source/quickjs" -D_GNU_SOURCE -DQUICKJS_NG_BUILD -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL \
+    -lwasi-emulated-process-clocks -lwasi-emulated-signal -- "${files[@]}"
+}
+
+sqlite_flags=(-DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_WAL
+  -DSQLITE_MAX_MMAP_SIZE=0 -DSQLITE_OMIT_RANDOMNESS -DSQLITE_OMIT_LOCALTIME)
+
+build_sqlite() {
+  crate libsqlite3-sys || { fail sqlite "crate not available"; return; }
+  compile sqlite "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
+}
+
+build_sqlite_db() {
+  crate libsqlite3-sys || { fail sqlite-db "crate not available"; return; }
+  compile sqlite-db "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
+}
+
+build_stb_image() {
+  debian libstb || { fail stb-image "no source package"; return; }
+  compile stb-image "-I$source" --
+}
+
+build_tinyxml2() {
+  debian tinyxml2 || { fail tinyxml2 "no source package"; return; }
+  compile tinyxml2 "-I$source" -- "$source/tinyxml2.cpp"
+}
+
+build_zig_json() {
+  [ "$kit" = wasm ] || { skip zig-json "no native kit"; return; }
+  need_zig || { fail zig-json "no Zig: pip install ziglang==0.17.0"; return; }
+  local work=$tools/build/zig-json start=$SECONDS
+  mkdir -p "$work" "$out_folder"
+  (cd "$work" && "${zig[@]}" build-exe "$here/subjects/zig-json/harness.zig" -target wasm32-freestanding -fno-entry -rdynamic \
+    -O ReleaseSafe -fno-strip -femit-bin=out.wasm) || { fail zig-json "the compiler failed"; return; }
+  mv "$work/out.wasm" "$out_folder/zig-json.wasm"
+  say "zig-json: $(stat -c %s "$out_folder/zig-json.wasm") bytes, $((SECONDS - start)) s"
+}
+
+build_rust() {
+  [ "$kit" = wasm ] || { skip "$1" "no native kit"; return; }
+  local start=$SECONDS
+  mkdir -p "$out_folder"
+  rustc --print target-libdir --target wasm32-unknown-unknown 2> /dev/null | xargs test -d || rustup target add wasm32-unknown-unknown \
+    || { fail "$1" "rustup target add wasm32-unknown-unknown"; return; }
+  RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+    cargo build -q --release --locked --manifest-path subjects/rust/Cargo.toml --target wasm32-unknown-unknown \
+    --target-dir "$tools/rust" --example "$1" || { fail "$1" "cargo failed"; return; }
+  cp "$tools/rust/wasm32-unknown-unknown/release/examples/${1//-/_}.wasm" "$out_folder/$1.wasm" 2> /dev/null \
+    || cp "$tools/rust/wasm32-unknown-unknown/release/examples/$1.wasm" "$out_folder/$1.wasm"
+  say "$1: $(stat -c %s "$out_folder/$1.wasm") bytes, $((SECONDS - start)) s"
+}
+
+# ---- the command ----
+
+names=("$@")
+[ ${#names[@]} -gt 0 ] || { say "say which: ${all[*]}, or all"; exit 2; }
+[ "${names[0]}" = all ] && names=("${all[@]}")
+[ "${names[0]}" = list ] && { printf '%s\n' "${all[@]}"; exit 0; }
+for name in "${names[@]}"; do
+  case " ${all[*]} " in
+  *" $name "*) ;;
+  *) say "unknown subject '$name', expected one of: ${all[*]}" >&2; exit 2 ;;
+  esac
+  if done_already "$name"; then skip "$name" "already built"; continue; fi
+  case $name in
+  rust-*) build_rust "$name" ;;
+  *) "build_${name//-/_}" ;;
+  esac
+done
+exit $problems
