@@ -334,7 +334,7 @@ impl Engine {
         let stats = &mut self.state.stats;
         let mut of_status = [0u64; 4];
         for outcome in outcomes {
-            stats.fuel_total += outcome.fuel;
+            stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
             stats.fuel_max = stats.fuel_max.max(outcome.fuel);
             of_status[outcome.exit.status() as usize] += 1;
         }

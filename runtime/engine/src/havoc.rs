@@ -170,6 +170,7 @@ pub struct Tables {
     input_bytes_max: u32,
     block_level: u32,
     stack_pow2: u32,
+    appends: bool,
 }
 
 /// Tokens, one behind the other.
@@ -204,6 +205,7 @@ impl Tables {
             input_bytes_max: input_bytes_max.max(1),
             block_level: 1,
             stack_pow2: STACK_POW2,
+            appends: false,
         };
         for token in tokens.iter().filter(|token| !token.bytes.is_empty()) {
             match token.source {
@@ -232,6 +234,12 @@ impl Tables {
     /// The number of stacked operators is 2^(1 + below(n)); AFL's n is 7.
     pub(crate) fn with_stack_pow2(mut self, n: u32) -> Tables {
         self.stack_pow2 = n.clamp(1, 10);
+        self
+    }
+
+    /// Whether a block may also be inserted behind the last byte. In AFL it may not.
+    pub(crate) fn with_appends(mut self, appends: bool) -> Tables {
+        self.appends = appends;
         self
     }
 }
@@ -349,7 +357,11 @@ fn block(
     };
     let draw = rng.word();
     let n = block_len(limit, level, draw, rng) as usize;
-    let places = if inserts { len } else { len - n + 1 };
+    let places = if inserts {
+        len + usize::from(tables.appends)
+    } else {
+        len - n + 1
+    };
     let to = below(places);
     let from = if copies {
         scale(draw >> 32, (len - n.min(len) + 1) as u32) as usize

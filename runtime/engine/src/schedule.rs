@@ -80,7 +80,7 @@ impl Queue {
             "testcases are added in order"
         );
         let testcase = corpus.get(id);
-        self.fuel_total += testcase.fuel;
+        self.fuel_total = self.fuel_total.saturating_add(testcase.fuel);
         self.edges_total += u64::from(testcase.edges);
         self.entries.push(Entry {
             handicap: self.cycle.saturating_sub(1),

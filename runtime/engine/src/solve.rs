@@ -11,7 +11,7 @@
 //! the input. For ordered comparisons, one more and one less than wanted are tried as well.
 //!
 //! Departures from REDQUEEN: there is no colorization, so an operand may be found in wrong places
-//! too, and the first [`POSITIONS_MAX`] are tried; there are no checksum patches.
+//! too, and the first eight are tried; there are no checksum patches.
 
 mod encode;
 

@@ -76,6 +76,7 @@ fn new(settings: &Settings) -> Strategy {
         trim: settings.is_on("trim"),
         solve: false,
         autodict: settings.is_on("autodict"),
+        append: false,
         stack_pow2: settings.number("stack_pow2") as u32,
     })))
 }

@@ -29,6 +29,7 @@ fn new(_: &Settings) -> Strategy {
         trim: false,
         solve: false,
         autodict: false,
+        append: false,
         stack_pow2: 7,
     })))
 }

@@ -62,6 +62,8 @@ pub struct LoopConfig {
     pub solve: bool,
     /// Use automatic tokens.
     pub autodict: bool,
+    /// Insert blocks behind the last byte, too.
+    pub append: bool,
     /// 2^(1 + below(this)) operators per child.
     pub stack_pow2: u32,
 }
@@ -538,6 +540,7 @@ impl Guidance for ByteLoop {
         Tables::new(&tokens, view.input_bytes_max)
             .with_block_level(self.block_level(view.trials))
             .with_stack_pow2(self.config.stack_pow2)
+            .with_appends(self.config.append)
     }
 
     fn tables_version(&self, view: &View<'_>) -> u64 {

@@ -6,6 +6,7 @@
 //!   tokens;
 //! - tokens from the program's data are used;
 //! - an input that is the first valid one to hit a probe is kept, as in Zest;
+//! - blocks are inserted behind the last byte, too, where AFL never does;
 //! - fewer operators are stacked: small changes keep more of what a parent is worth, and a child
 //!   costs a third. Chosen by trying.
 //!
@@ -63,6 +64,11 @@ const SETTINGS: &[Setting] = &[
         kind: SettingKind::Switch { default: true },
     },
     Setting {
+        name: "append",
+        summary: "insert blocks behind the last byte, too",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
         name: "stack_pow2",
         summary: "2^(1 + below(this)) stacked operators per child",
         kind: SettingKind::Number {
@@ -84,6 +90,7 @@ fn new(settings: &Settings) -> Strategy {
         trim: settings.is_on("trim"),
         solve: settings.is_on("solve"),
         autodict: settings.is_on("autodict"),
+        append: settings.is_on("append"),
         stack_pow2: settings.number("stack_pow2") as u32,
     })))
 }
