@@ -102,6 +102,9 @@ pub fn solve(
     limit: usize,
     tries: impl Fn(u32) -> u32,
 ) -> Vec<Solution> {
+    if detail.compares.is_empty() && detail.texts.is_empty() {
+        return Vec::new();
+    }
     let mut solver = Solver {
         input: Haystack::new(&detail.input),
         input_bytes_max: input_bytes_max as usize,
@@ -292,6 +295,9 @@ impl Solver<'_> {
 /// Operands worth having as tokens: constants of more than a byte, and texts that are not in the
 /// input. Ascending, no two the same.
 pub fn tokens(detail: &Detail) -> Vec<Vec<u8>> {
+    if detail.compares.is_empty() && detail.texts.is_empty() {
+        return Vec::new();
+    }
     let input = Haystack::new(&detail.input);
     let mut tokens = BTreeSet::new();
     for compare in &detail.compares {
