@@ -21,16 +21,16 @@
 //! campaign of 1,000 executions that goes on to 2,000 equals one of 2,000.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::symbols::Frame;
 use anyhow::{Context as _, Result};
 use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, State, TestcaseId};
-use sandglass_instrument::Frame;
 
 use crate::event::{
-    Checkpoint, Counters, Ended, Event, Finding, Kept, Pulse, Resumed, Slow, Start, Summary, Trimmed, Warning,
+    Checkpoint, Counters, Ended, Event, Finding, Kept, Pulse, Resumed, Slow, Start, Summary,
+    Trimmed, Warning,
 };
 use crate::report::Reporter;
 use crate::stack;
@@ -40,6 +40,7 @@ use crate::store::{self, Store};
 
 pub mod budget;
 pub mod limits;
+pub mod start;
 pub mod workers;
 
 use budget::{Budget, Clock};
@@ -218,7 +219,12 @@ impl Campaign<'_> {
 
     fn apply(&mut self, decision: Decision, stacks: &Stacks) -> Result<()> {
         match decision {
-            Decision::Kept { id, reason, new_edges, trial } => {
+            Decision::Kept {
+                id,
+                reason,
+                new_edges,
+                trial,
+            } => {
                 self.last_new_exec = trial + 1;
                 let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
                 let file = self.store.keep_input(&bytes)?;
@@ -236,7 +242,15 @@ impl Campaign<'_> {
             }
             Decision::Trimmed { id, from_bytes } => self.trimmed(id, from_bytes)?,
             Decision::Finding { first: false, .. } => {}
-            Decision::Finding { key, exit, site, fuel, input, trial, .. } => {
+            Decision::Finding {
+                key,
+                exit,
+                site,
+                fuel,
+                input,
+                trial,
+                ..
+            } => {
                 let frames = stacks.get(&trial).map_or(&[][..], |frames| frames);
                 let record = FindingRecord {
                     kind: key.kind.name().to_owned(),
@@ -248,7 +262,12 @@ impl Campaign<'_> {
                 };
                 self.finding(record, input, stack::lines(frames))?;
             }
-            Decision::Slow { fuel, expected, input, trial } => self.slow(fuel, expected, input, trial)?,
+            Decision::Slow {
+                fuel,
+                expected,
+                input,
+                trial,
+            } => self.slow(fuel, expected, input, trial)?,
         }
         Ok(())
     }
@@ -274,7 +293,10 @@ impl Campaign<'_> {
         let record = FindingRecord {
             kind: "slow".to_owned(),
             key: hash[..16].to_owned(),
-            title: format!("{fuel} fuel for {} bytes, expected about {expected}", input.len()),
+            title: format!(
+                "{fuel} fuel for {} bytes, expected about {expected}",
+                input.len()
+            ),
             exit: "slow".to_owned(),
             ..self.finding_record(&input, fuel, trial)
         };
@@ -315,7 +337,12 @@ impl Campaign<'_> {
         }
     }
 
-    fn write_finding(&self, record: FindingRecord, input: Vec<u8>, stack: Vec<String>) -> Result<()> {
+    fn write_finding(
+        &self,
+        record: FindingRecord,
+        input: Vec<u8>,
+        stack: Vec<String>,
+    ) -> Result<()> {
         let mut stack_text = stack.join("\n");
         stack_text.push('\n');
         self.store
@@ -357,14 +384,22 @@ impl Campaign<'_> {
         }
         self.is_tail = trials_left < u64::from(self.engine.stats().batch);
         let is_due = self.last_checkpoint.elapsed() >= CHECKPOINT_EVERY || last_batch >= LONG_BATCH;
-        if self.is_tail || is_due { self.checkpoint() } else { Ok(()) }
+        if self.is_tail || is_due {
+            self.checkpoint()
+        } else {
+            Ok(())
+        }
     }
 
     fn checkpoint(&mut self) -> Result<()> {
         let execs = self.engine.stats().execs;
         let elapsed_ms = self.session.clock.elapsed_ms();
-        self.store
-            .checkpoint(self.session.record, execs, elapsed_ms, self.engine.checkpoint())?;
+        self.store.checkpoint(
+            self.session.record,
+            execs,
+            elapsed_ms,
+            self.engine.checkpoint(),
+        )?;
         self.last_checkpoint = Instant::now();
         self.emit(Event::Checkpoint(Checkpoint { execs }));
         Ok(())
@@ -415,7 +450,9 @@ impl Campaign<'_> {
         };
         self.store.record_event(&Event::Summary(summary.clone()));
         self.store.sync_events()?;
-        self.session.reporter.report(&Event::Summary(summary.clone()));
+        self.session
+            .reporter
+            .report(&Event::Summary(summary.clone()));
         Ok(summary)
     }
 
@@ -447,12 +484,17 @@ type Stacks = BTreeMap<u64, Vec<Frame>>;
 
 fn corpus_names(engine: &Engine) -> Vec<String> {
     let inputs = engine.corpus().iter();
-    inputs.map(|(_, testcase)| store::input_name(&testcase.bytes)).collect()
+    inputs
+        .map(|(_, testcase)| store::input_name(&testcase.bytes))
+        .collect()
 }
 
 /// Executions when the corpus last grew: the same after a resume.
 fn last_new_exec(engine: &Engine) -> u64 {
-    let trials = engine.corpus().iter().map(|(_, testcase)| testcase.trial + 1);
+    let trials = engine
+        .corpus()
+        .iter()
+        .map(|(_, testcase)| testcase.trial + 1);
     trials.max().unwrap_or(0)
 }
 
@@ -477,14 +519,6 @@ fn counters(engine: &Engine) -> Counters {
 
 fn rate(execs: u64, elapsed_ms: u64) -> u64 {
     execs.saturating_mul(1000) / elapsed_ms.max(1)
-}
-
-/// The default folder of a campaign: `t.wasm` gives `t.sandglass`, here.
-pub fn default_folder(target: &Path) -> std::path::PathBuf {
-    let stem = target.file_stem().unwrap_or_default();
-    let mut name = stem.to_owned();
-    name.push(".sandglass");
-    name.into()
 }
 
 #[cfg(test)]

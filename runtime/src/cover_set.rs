@@ -6,8 +6,8 @@
 //! NP-hard; greedy is within ln n of it and libFuzzer, AFL and everybody else
 //! do no better. What a feature means is not known here.
 
-use std::collections::{BTreeSet, BinaryHeap};
 use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// What the choice needs to know of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,9 @@ mod tests {
         // A small linear congruential sequence; the seed is the test's own.
         let mut state = 7u64;
         let mut next = |n: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) % n
         };
         let list: Vec<Candidate> = (0..200)
@@ -90,7 +92,10 @@ mod tests {
             })
             .collect();
         let union = |indices: &[usize]| -> BTreeSet<u64> {
-            indices.iter().flat_map(|&i| list[i].features.clone()).collect()
+            indices
+                .iter()
+                .flat_map(|&i| list[i].features.clone())
+                .collect()
         };
         let all: Vec<usize> = (0..list.len()).collect();
         let chosen = smallest_cover(&list);

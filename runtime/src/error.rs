@@ -98,7 +98,10 @@ pub fn describe(error: &anyhow::Error) -> String {
 
 /// The exit code that an error asks for.
 pub fn code_of(error: &anyhow::Error) -> u8 {
-    if error.chain().any(|e| e.downcast_ref::<OurFault>().is_some()) {
+    if error
+        .chain()
+        .any(|e| e.downcast_ref::<OurFault>().is_some())
+    {
         exit_code::OUR_FAULT
     } else {
         exit_code::INVOCATION

@@ -276,6 +276,9 @@ mod tests {
             elapsed_ms: 1,
             execs_per_sec: 2,
         });
-        assert_eq!(serde_json::from_str::<Event>(&pulse.to_json()).unwrap(), pulse);
+        assert_eq!(
+            serde_json::from_str::<Event>(&pulse.to_json()).unwrap(),
+            pulse
+        );
     }
 }

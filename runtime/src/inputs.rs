@@ -169,7 +169,10 @@ impl Skipped {
             ),
             (self.not_regular, "not regular files".to_owned()),
             (self.unreadable, "unreadable".to_owned()),
-            (self.too_deep, format!("folders nested deeper than {DEPTH_MAX}")),
+            (
+                self.too_deep,
+                format!("folders nested deeper than {DEPTH_MAX}"),
+            ),
             (
                 self.over_total,
                 format!("beyond {TOTAL_BYTES_MAX} bytes of inputs in all"),
@@ -188,7 +191,8 @@ impl Skipped {
 fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Option<Vec<u8>>> {
     let file = File::open(path)?;
     let mut bytes = Vec::new();
-    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 
@@ -197,7 +201,10 @@ fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
         return io(path, "read", error);
     }
     with_next(
-        format!("{}: no such folder, expected a folder of inputs", show(path)),
+        format!(
+            "{}: no such folder, expected a folder of inputs",
+            show(path)
+        ),
         format!("mkdir -p {}", quote(&path.to_string_lossy())),
     )
 }

@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The program `sandglass`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sandglass_runtime::cli::main()
+}

@@ -146,7 +146,10 @@ impl Search<'_> {
     fn simplify(&mut self) -> Result<()> {
         for index in 0..self.best.len() {
             let current = self.best[index];
-            let rank = SIMPLE.iter().position(|&b| b == current).unwrap_or(SIMPLE.len());
+            let rank = SIMPLE
+                .iter()
+                .position(|&b| b == current)
+                .unwrap_or(SIMPLE.len());
             for &simple in &SIMPLE[..rank] {
                 let mut candidate = self.best.clone();
                 candidate[index] = simple;
@@ -165,7 +168,10 @@ mod tests {
 
     fn check(input: &[u8], holds: impl Fn(&[u8]) -> bool, expected: &[u8]) {
         let found = minimise(input, 100_000, &mut |bytes| Ok(holds(bytes))).unwrap();
-        assert_eq!(found.input.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        assert_eq!(
+            found.input.escape_ascii().to_string(),
+            expected.escape_ascii().to_string()
+        );
         assert!(found.is_minimal);
     }
 
@@ -175,10 +181,18 @@ mod tests {
 
     #[test]
     fn what_matters_stays_and_nothing_else() {
-        let long: Vec<u8> = (0..1000u32).map(|i| (i * 7) as u8).chain(*b"BUG!").chain(0..255).collect();
+        let long: Vec<u8> = (0..1000u32)
+            .map(|i| (i * 7) as u8)
+            .chain(*b"BUG!")
+            .chain(0..255)
+            .collect();
         check(&long, |bytes| contains(bytes, b"BUG!"), b"BUG!");
         check(b"anything", |_| true, b"");
-        check(b"x=1;y=2;", |bytes| bytes.contains(&b'x') && bytes.contains(&b'y'), b"xy");
+        check(
+            b"x=1;y=2;",
+            |bytes| bytes.contains(&b'x') && bytes.contains(&b'y'),
+            b"xy",
+        );
         check(b"0123456789", |bytes| bytes.len() >= 4, b"0000");
         check(b"", |_| true, b"");
     }
@@ -197,7 +211,10 @@ mod tests {
     #[test]
     fn the_number_of_tests_is_bounded_and_the_answer_still_holds() {
         let input = vec![b'z'; 500];
-        let found = minimise(&input, 10, &mut |bytes| Ok(bytes.len() % 2 == 0 && bytes.len() > 99)).unwrap();
+        let found = minimise(&input, 10, &mut |bytes| {
+            Ok(bytes.len() % 2 == 0 && bytes.len() > 99)
+        })
+        .unwrap();
         assert!(found.execs == 10 && !found.is_minimal);
         assert!(found.input.len() % 2 == 0 && found.input.len() > 99);
     }

@@ -25,12 +25,12 @@ pub trait Reporter {
 /// The first failed write closes it for good: a campaign does not end because
 /// `| head` did.
 pub struct Sink {
-    out: Option<Box<dyn Write>>,
+    out: Option<Box<dyn Write + Send>>,
 }
 
 impl Sink {
     /// A sink on any stream.
-    pub fn new(out: Box<dyn Write>) -> Sink {
+    pub fn new(out: Box<dyn Write + Send>) -> Sink {
         Sink { out: Some(out) }
     }
 

@@ -6,8 +6,8 @@
 //! what a change of input does not change: functions and source lines of the
 //! innermost frames that belong to the program and not to its panic machinery.
 
+use crate::symbols::Frame;
 use sandglass_engine::{Exit, StackKey};
-use sandglass_instrument::Frame;
 use sandglass_instrument::printable::printable;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
@@ -71,7 +71,11 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
     add(&exit_text(exit));
     match exit {
         // Where the fuel ran out is an accident; who called the loop is not.
-        Exit::Hang => frames.iter().rev().take(KEY_FRAMES).for_each(|frame| add(&name(frame))),
+        Exit::Hang => frames
+            .iter()
+            .rev()
+            .take(KEY_FRAMES)
+            .for_each(|frame| add(&name(frame))),
         Exit::StackOverflow => recursion(frames).iter().for_each(|function| add(function)),
         Exit::HarnessError(_) => {}
         _ if frames.is_empty() => add(&site.to_string()),
@@ -80,7 +84,9 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
             .for_each(|frame| add(&format!("{}:{}", name(frame), frame.line.unwrap_or(0)))),
     }
     let hash = hasher.finalize();
-    StackKey(u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes")))
+    StackKey(u64::from_le_bytes(
+        hash.as_bytes()[..8].try_into().expect("eight bytes"),
+    ))
 }
 
 /// One line: what happened and where.
@@ -132,7 +138,10 @@ pub fn lines(frames: &[Frame]) -> Vec<String> {
 /// Neighbours that are equal count once, so that depth of recursion does not
 /// make another bug.
 fn significant(frames: &[Frame]) -> Vec<&Frame> {
-    let start = frames.iter().position(|frame| !is_generic(frame)).unwrap_or(0);
+    let start = frames
+        .iter()
+        .position(|frame| !is_generic(frame))
+        .unwrap_or(0);
     let mut picked: Vec<&Frame> = Vec::new();
     for frame in &frames[start..] {
         let is_repeated = picked

@@ -84,7 +84,12 @@ pub fn open(root: &Path) -> Result<Opened> {
     if root.exists() {
         refuse_foreign(root)?;
     }
-    for folder in [root.to_owned(), root.join("corpus"), root.join("findings"), root.join("tmp")] {
+    for folder in [
+        root.to_owned(),
+        root.join("corpus"),
+        root.join("findings"),
+        root.join("tmp"),
+    ] {
         fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))?;
     }
     let lock = lock(root)?;
@@ -110,7 +115,10 @@ pub fn read_record(root: &Path) -> Result<Option<Record>> {
         .map_err(|why| {
             with_next(
                 format!("{}: campaign record is corrupt: {why}", show(&path)),
-                format!("sandglass fuzz TARGET.wasm --out another-folder    # or remove {}", show(root)),
+                format!(
+                    "sandglass fuzz TARGET.wasm --out another-folder    # or remove {}",
+                    show(root)
+                ),
             )
         })?;
     Ok(Some(record))
@@ -119,7 +127,10 @@ pub fn read_record(root: &Path) -> Result<Option<Record>> {
 impl Opened {
     /// Refuses a folder of another campaign, naming the first difference.
     pub fn check(&self, now: &Record) -> Result<()> {
-        let difference = self.record.as_ref().and_then(|before| before.difference(now));
+        let difference = self
+            .record
+            .as_ref()
+            .and_then(|before| before.difference(now));
         let Some(difference) = difference else {
             return Ok(());
         };
@@ -137,7 +148,10 @@ impl Opened {
 
     /// Writes the record and gives the store: resumed from its checkpoint if it
     /// has one, else from nothing (events without a checkpoint are repeated).
-    pub fn begin<S: DeserializeOwned>(self, record: &Record) -> Result<(Store, Option<Resumed<S>>)> {
+    pub fn begin<S: DeserializeOwned>(
+        self,
+        record: &Record,
+    ) -> Result<(Store, Option<Resumed<S>>)> {
         let root = self.root;
         let checkpoint = read_checkpoint::<S>(&root, record)?;
         let position = match &checkpoint {
@@ -148,7 +162,12 @@ impl Opened {
             .map_err(|e| corrupt(&root, e))?;
         let tmp = root.join("tmp");
         let toml = root.join("campaign.toml");
-        atomic::write(&tmp, &toml, record.to_toml().as_bytes(), Durability::Machine)?;
+        atomic::write(
+            &tmp,
+            &toml,
+            record.to_toml().as_bytes(),
+            Durability::Machine,
+        )?;
         let store = Store {
             root,
             _lock: self.lock,
@@ -250,7 +269,10 @@ impl Store {
 
     /// Goes back to the last checkpoint: events after it are cut off. `None`
     /// if there is none yet.
-    pub fn back_to_checkpoint<S: DeserializeOwned>(&mut self, record: &Record) -> Result<Option<(Header, S)>> {
+    pub fn back_to_checkpoint<S: DeserializeOwned>(
+        &mut self,
+        record: &Record,
+    ) -> Result<Option<(Header, S)>> {
         let checkpoint = read_checkpoint(&self.root, record)?;
         if let Some((header, _)) = &checkpoint {
             self.events = EventLog::open_at(&self.root.join("events.jsonl"), position_of(header))?;
@@ -277,19 +299,25 @@ pub fn input_name(input: &[u8]) -> String {
     blake3::hash(input).to_hex()[..32].to_owned()
 }
 
-fn read_checkpoint<S: DeserializeOwned>(root: &Path, record: &Record) -> Result<Option<(Header, S)>> {
+fn read_checkpoint<S: DeserializeOwned>(
+    root: &Path,
+    record: &Record,
+) -> Result<Option<(Header, S)>> {
     let path = root.join("checkpoint");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io(&path, "read", &e)),
     };
-    let (header, state) = format::decode::<S>(&bytes)
-        .map_err(|e| corrupt(root, anyhow!("{}: {e}", show(&path))))?;
+    let (header, state) =
+        format::decode::<S>(&bytes).map_err(|e| corrupt(root, anyhow!("{}: {e}", show(&path))))?;
     if header.record_hash != record.identity_hash() {
         return Err(corrupt(
             root,
-            anyhow!("{}: checkpoint belongs to another campaign than campaign.toml", show(&path)),
+            anyhow!(
+                "{}: checkpoint belongs to another campaign than campaign.toml",
+                show(&path)
+            ),
         ));
     }
     Ok(Some((header, state)))
@@ -318,7 +346,10 @@ fn refuse_foreign(root: &Path) -> Result<()> {
         return Ok(());
     }
     names.sort();
-    match names.iter().find(|name| !NAMES.iter().any(|ours| name == ours)) {
+    match names
+        .iter()
+        .find(|name| !NAMES.iter().any(|ours| name == ours))
+    {
         Some(foreign) => Err(with_next(
             format!(
                 "{}: not a campaign folder (it holds `{}`), expected an empty or missing folder",
@@ -367,7 +398,10 @@ fn empty_tmp(tmp: &Path) -> Result<()> {
 pub fn require_record(root: &Path) -> Result<Record> {
     match read_record(root)? {
         Some(record) => Ok(record),
-        None => bail!("{}: no campaign.toml, expected a campaign folder", show(root)),
+        None => bail!(
+            "{}: no campaign.toml, expected a campaign folder",
+            show(root)
+        ),
     }
 }
 

@@ -73,7 +73,9 @@ impl Clock {
 /// Reads `5s`, `2m`, `1h`, `250ms` or plain seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let expected = || format!("`{text}` is no duration, expected a number with ms, s, m or h");
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let value: u64 = text[..split].parse().map_err(|_| expected())?;
     let ms_each = match &text[split..] {
         "ms" => 1,
@@ -136,9 +138,22 @@ mod tests {
             ("1h", 3_600_000),
             ("0s", 0),
         ] {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(ms)),
+                "{text}"
+            );
         }
-        for text in ["", "s", "-1s", "1.5s", "5 s", "5sec", "99999999999999999999h", "18446744073709551615h"] {
+        for text in [
+            "",
+            "s",
+            "-1s",
+            "1.5s",
+            "5 s",
+            "5sec",
+            "99999999999999999999h",
+            "18446744073709551615h",
+        ] {
             let error = parse_duration(text).unwrap_err();
             assert!(error.contains("expected a number with"), "{error}");
         }
@@ -146,13 +161,33 @@ mod tests {
 
     #[test]
     fn counts_and_sizes() {
-        for (text, count) in [("7", 7), ("200_000", 200_000), ("200k", 200_000), ("2M", 2_000_000)] {
+        for (text, count) in [
+            ("7", 7),
+            ("200_000", 200_000),
+            ("200k", 200_000),
+            ("2M", 2_000_000),
+        ] {
             assert_eq!(parse_count(text), Ok(count), "{text}");
         }
-        for (text, bytes) in [("7", 7), ("64k", 65_536), ("64KiB", 65_536), ("1G", 1 << 30), ("512B", 512)] {
+        for (text, bytes) in [
+            ("7", 7),
+            ("64k", 65_536),
+            ("64KiB", 65_536),
+            ("1G", 1 << 30),
+            ("512B", 512),
+        ] {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
-        for text in ["", "k", "-1", "1.5M", "+3", "18446744073709551615k", "0x10", "é"] {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "1.5M",
+            "+3",
+            "18446744073709551615k",
+            "0x10",
+            "é",
+        ] {
             assert!(parse_count(text).is_err(), "{text}");
             assert!(parse_bytes(text).is_err(), "{text}");
         }

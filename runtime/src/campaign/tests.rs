@@ -45,7 +45,9 @@ impl Runner for Scripted {
         let counts: Vec<(u32, u32)> = counts.into_iter().collect();
         let exit = exit_of(input);
         let fuel = 10 + input.len() as u64;
-        let is_new = counts.iter().any(|&(probe, count)| interest.is_new(exit, probe, count));
+        let is_new = counts
+            .iter()
+            .any(|&(probe, count)| interest.is_new(exit, probe, count));
         let wants = wants_detail || is_new || interest.wants(exit, 7, fuel, input.len() as u32);
         Ok(Outcome {
             exit,
@@ -172,7 +174,10 @@ fn folder(root: &Path) -> BTreeMap<PathBuf, String> {
                 pending.push(path);
             } else if name == Path::new("events.jsonl") {
                 let text = fs::read_to_string(&path).unwrap();
-                files.insert(name, text.lines().map(|line| timeless(line) + "\n").collect());
+                files.insert(
+                    name,
+                    text.lines().map(|line| timeless(line) + "\n").collect(),
+                );
             } else if name != Path::new("checkpoint") {
                 files.insert(name, fs::read(&path).unwrap().escape_ascii().to_string());
             }
@@ -195,13 +200,19 @@ fn the_number_of_workers_changes_nothing() {
     let hashes: Vec<String> = [1, 2, 5]
         .iter()
         .zip(&roots)
-        .map(|(&workers, root)| session(root.path(), How { workers, ..HOW }).unwrap().state_hash)
+        .map(|(&workers, root)| {
+            session(root.path(), How { workers, ..HOW })
+                .unwrap()
+                .state_hash
+        })
         .collect();
     assert_eq!(hashes[0], hashes[1]);
     assert_eq!(hashes[0], hashes[2]);
     assert_eq!(folder(roots[0].path()), folder(roots[1].path()));
     assert_eq!(folder(roots[0].path()), folder(roots[2].path()));
-    let findings = fs::read_dir(roots[0].path().join("findings")).unwrap().count();
+    let findings = fs::read_dir(roots[0].path().join("findings"))
+        .unwrap()
+        .count();
     assert!(findings >= 2, "the script has bugs to find");
 }
 
@@ -209,7 +220,10 @@ fn the_number_of_workers_changes_nothing() {
 fn a_campaign_that_dies_anywhere_ends_where_an_undisturbed_one_does() {
     let undisturbed = tempfile::tempdir().unwrap();
     let expected = session(undisturbed.path(), HOW).unwrap();
-    for (round, dies_at) in [0, 1, 700, 1_024, 1_025, 5_000, 12_345, 19_999].into_iter().enumerate() {
+    for (round, dies_at) in [0, 1, 700, 1_024, 1_025, 5_000, 12_345, 19_999]
+        .into_iter()
+        .enumerate()
+    {
         let root = tempfile::tempdir().unwrap();
         let how = How {
             dies_at,
@@ -223,7 +237,11 @@ fn a_campaign_that_dies_anywhere_ends_where_an_undisturbed_one_does() {
         fs::write(&log, torn).unwrap();
         let resumed = session(root.path(), HOW).unwrap();
         assert_eq!(resumed.state_hash, expected.state_hash, "died at {dies_at}");
-        assert_eq!(folder(root.path()), folder(undisturbed.path()), "died at {dies_at}");
+        assert_eq!(
+            folder(root.path()),
+            folder(undisturbed.path()),
+            "died at {dies_at}"
+        );
     }
 }
 
@@ -234,13 +252,19 @@ fn more_executions_later_equal_as_many_at_once() {
     let root = tempfile::tempdir().unwrap();
     for execs in [1, 1_000, 1_024, 3_001, 10_000, 10_001] {
         let summary = session(root.path(), How { execs, ..HOW }).unwrap();
-        assert_eq!((summary.counters.execs, summary.ended), (execs, Ended::Execs));
+        assert_eq!(
+            (summary.counters.execs, summary.ended),
+            (execs, Ended::Execs)
+        );
     }
     let summary = session(root.path(), HOW).unwrap();
     assert_eq!(summary.state_hash, expected.state_hash);
     assert_eq!(folder(root.path()), folder(at_once.path()));
     // Once more, with nothing left to do.
-    assert_eq!(session(root.path(), HOW).unwrap().state_hash, expected.state_hash);
+    assert_eq!(
+        session(root.path(), HOW).unwrap().state_hash,
+        expected.state_hash
+    );
 }
 
 #[test]
@@ -257,10 +281,28 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
         let began = Instant::now();
         let summary = session(root.path(), slow).unwrap();
         assert_eq!(summary.ended, Ended::Time);
-        assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
-        let resumed = session(root.path(), How { execs: 3_000, ..HOW }).unwrap();
+        assert!(
+            began.elapsed() < Duration::from_secs(6),
+            "{:?}",
+            began.elapsed()
+        );
+        let resumed = session(
+            root.path(),
+            How {
+                execs: 3_000,
+                ..HOW
+            },
+        )
+        .unwrap();
         let undisturbed = tempfile::tempdir().unwrap();
-        let expected = session(undisturbed.path(), How { execs: 3_000, ..HOW }).unwrap();
+        let expected = session(
+            undisturbed.path(),
+            How {
+                execs: 3_000,
+                ..HOW
+            },
+        )
+        .unwrap();
         assert_eq!(resumed.state_hash, expected.state_hash);
     }
 }
@@ -273,7 +315,10 @@ fn findings_say_what_replay_needs() {
         let folder = entry.unwrap().path();
         let (record, input) = store::finding::read(&folder).unwrap();
         assert!(exit_of(&input).is_finding() || record.kind == "slow");
-        assert_eq!(folder.file_name().unwrap().to_str().unwrap(), record.folder_name());
+        assert_eq!(
+            folder.file_name().unwrap().to_str().unwrap(),
+            record.folder_name()
+        );
         assert_eq!(record.limits, sample().limits);
     }
 }

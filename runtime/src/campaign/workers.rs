@@ -14,13 +14,13 @@
 //! up leaves no trace.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sandglass_engine::{Batch, Interest, Outcome, Scratch, Variant};
-use sandglass_sandbox::THREAD_STACK_BYTES;
+use sandglass_sandbox::on_guest_thread;
 
 /// Who executes inputs: sandboxes in a campaign, scripts in tests.
 pub trait Runner: Send {
@@ -77,7 +77,8 @@ impl Stop {
 
     /// Whether the time is over.
     pub fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
@@ -105,6 +106,9 @@ struct Shared {
     job: Mutex<Option<Arc<Job>>>,
     /// Which helpers are parked.
     parked: Vec<AtomicBool>,
+    /// The helpers, once they run; guests need a thread with a large stack, so
+    /// these are not the threads that we started.
+    threads: Vec<OnceLock<Thread>>,
     coordinator: Thread,
     coordinator_parked: AtomicBool,
     panicked: AtomicBool,
@@ -143,6 +147,7 @@ impl Pool {
             epoch: AtomicU64::new(0),
             job: Mutex::new(None),
             parked: helpers.iter().map(|_| AtomicBool::new(false)).collect(),
+            threads: helpers.iter().map(|_| OnceLock::new()).collect(),
             coordinator: thread::current(),
             coordinator_parked: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
@@ -155,8 +160,7 @@ impl Pool {
                 let shared = Arc::clone(&shared);
                 thread::Builder::new()
                     .name(format!("worker-{}", index + 1))
-                    .stack_size(THREAD_STACK_BYTES)
-                    .spawn(move || help(index, worker, &shared))
+                    .spawn(move || on_guest_thread(|| help(index, worker, &shared)))
                     .expect("the system can start a thread")
             })
             .collect();
@@ -234,7 +238,11 @@ impl Pool {
     fn publish(&mut self, batch: &Arc<Batch>) -> Arc<Job> {
         let slot_count = batch.len().div_ceil(SLOT);
         if self.slots.len() < slot_count {
-            self.slots = Arc::new((0..slot_count).map(|_| Mutex::new(Vec::with_capacity(SLOT))).collect());
+            self.slots = Arc::new(
+                (0..slot_count)
+                    .map(|_| Mutex::new(Vec::with_capacity(SLOT)))
+                    .collect(),
+            );
         }
         let job = Arc::new(Job {
             batch: Arc::clone(batch),
@@ -255,9 +263,9 @@ impl Pool {
     /// `parked` flags: either the helper sees the epoch or we see it parked.
     fn wake_helpers(&self) {
         self.shared.epoch.fetch_add(1, Ordering::SeqCst);
-        for (parked, helper) in self.shared.parked.iter().zip(&self.helpers) {
-            if parked.load(Ordering::SeqCst) {
-                helper.thread().unpark();
+        for (parked, thread) in self.shared.parked.iter().zip(&self.shared.threads) {
+            if let (true, Some(thread)) = (parked.load(Ordering::SeqCst), thread.get()) {
+                thread.unpark();
             }
         }
     }
@@ -266,7 +274,10 @@ impl Pool {
     fn wait(&mut self, job: &Job) {
         let began = Instant::now();
         while job.done.load(Ordering::Acquire) < job.slot_count {
-            assert!(!self.shared.panicked.load(Ordering::Acquire), "a worker panicked");
+            assert!(
+                !self.shared.panicked.load(Ordering::Acquire),
+                "a worker panicked"
+            );
             if self.shared.may_spin && began.elapsed() < SPIN {
                 std::hint::spin_loop();
                 continue;
@@ -276,7 +287,9 @@ impl Pool {
                 // The time-out is for the clock below, not against a lost wake-up.
                 thread::park_timeout(Duration::from_millis(20));
             }
-            self.shared.coordinator_parked.store(false, Ordering::SeqCst);
+            self.shared
+                .coordinator_parked
+                .store(false, Ordering::SeqCst);
             if self.is_overdue() {
                 job.give_up();
             }
@@ -300,7 +313,6 @@ impl Drop for Pool {
         }
         self.wake_helpers();
         for helper in self.helpers.drain(..) {
-            helper.thread().unpark();
             // A helper that panicked has already been reported by `wait`.
             let _ = helper.join();
         }
@@ -328,10 +340,12 @@ impl Job {
         loop {
             let left = self.slot_count.checked_sub(at).filter(|&left| left > 0)?;
             let count = (left / (2 * self.workers)).clamp(1, SLOTS_AT_ONCE);
-            match self
-                .next
-                .compare_exchange_weak(at, at + count, Ordering::Relaxed, Ordering::Relaxed)
-            {
+            match self.next.compare_exchange_weak(
+                at,
+                at + count,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return Some(at..at + count),
                 Err(now) => at = now,
             }
@@ -378,6 +392,9 @@ impl Job {
 /// The life of a helper thread.
 fn help(index: usize, mut worker: Worker, shared: &Shared) {
     let alarm = Alarm(shared);
+    shared.threads[index]
+        .set(thread::current())
+        .expect("each helper has a place of its own");
     let mut epoch = 0;
     loop {
         epoch = await_epoch(index, epoch, shared);

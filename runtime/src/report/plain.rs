@@ -72,7 +72,8 @@ impl Plain {
 
     fn replay_line(&mut self, folder: &str) {
         let command = repro_command(&self.target, &self.root.join(folder));
-        self.sink.line(&format!("    replay: {}", printable(&command)));
+        self.sink
+            .line(&format!("    replay: {}", printable(&command)));
     }
 
     fn counters(&mut self, counters: &Counters, elapsed_ms: u64, execs_per_sec: u64) {

@@ -176,7 +176,10 @@ mod tests {
         let (_root, path, position) = log_of(&["{}", "{}"]);
         fs::write(&path, "{}\n").unwrap();
         let error = EventLog::open_at(&path, position).unwrap_err().to_string();
-        assert!(error.contains("has 3 bytes, expected at least the 6"), "{error}");
+        assert!(
+            error.contains("has 3 bytes, expected at least the 6"),
+            "{error}"
+        );
         fs::write(&path, "{}\n[]\n").unwrap();
         let error = EventLog::open_at(&path, position).unwrap_err().to_string();
         assert!(error.contains("first 6 bytes do not match"), "{error}");

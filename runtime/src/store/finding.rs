@@ -127,8 +127,8 @@ impl FindingFiles {
 pub fn read(folder: &Path) -> Result<(FindingRecord, Vec<u8>)> {
     let path = folder.join("finding.json");
     let text = fs::read_to_string(&path).map_err(|e| io(&path, "read", &e))?;
-    let record: FindingRecord = serde_json::from_str(&text)
-        .map_err(|e| anyhow!("{}: not a finding: {e}", show(&path)))?;
+    let record: FindingRecord =
+        serde_json::from_str(&text).map_err(|e| anyhow!("{}: not a finding: {e}", show(&path)))?;
     if record.version > VERSION {
         bail!(
             "{}: finding has version {}, expected at most {VERSION}",
@@ -207,10 +207,16 @@ pub(super) mod tests {
         let (record, input) = read(&folder).unwrap();
         assert_eq!((record, &input), (finding.record, &finding.input));
         let repro = fs::read_to_string(folder.join("repro")).unwrap();
-        assert!(repro.contains("sandglass repro 'my target.wasm' "), "{repro}");
+        assert!(
+            repro.contains("sandglass repro 'my target.wasm' "),
+            "{repro}"
+        );
         fs::write(folder.join("input"), "other").unwrap();
         let error = read(&folder).unwrap_err().to_string();
-        assert!(error.contains("expected") && error.contains("finding.json"), "{error}");
+        assert!(
+            error.contains("expected") && error.contains("finding.json"),
+            "{error}"
+        );
     }
 
     #[test]

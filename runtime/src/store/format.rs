@@ -189,7 +189,10 @@ mod tests {
         let error = decode::<Vec<u32>>(&encode(&header, &state)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("checkpoint was written by sandglass 0.0.1/0, this is {}", build_name())
+            format!(
+                "checkpoint was written by sandglass 0.0.1/0, this is {}",
+                build_name()
+            )
         );
     }
 }

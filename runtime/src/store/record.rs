@@ -137,7 +137,10 @@ impl Record {
         let (before, now) = (self.identity(), now.identity());
         let all_names: Vec<&String> = before
             .keys_in_order()
-            .chain(now.keys_in_order().filter(|name| before.get(name).is_none()))
+            .chain(
+                now.keys_in_order()
+                    .filter(|name| before.get(name).is_none()),
+            )
             .collect();
         let absent = || "not set".to_owned();
         all_names.into_iter().find_map(|name| {
@@ -171,7 +174,11 @@ impl Record {
             ),
             (
                 "dictionary".into(),
-                format!("{} tokens (hash {})", inputs.tokens, short(&inputs.tokens_hash)),
+                format!(
+                    "{} tokens (hash {})",
+                    inputs.tokens,
+                    short(&inputs.tokens_hash)
+                ),
             ),
             ("fuel limit".into(), limits.fuel.to_string()),
             ("memory limit".into(), limits.memory_bytes.to_string()),
@@ -280,7 +287,11 @@ pub(crate) mod tests {
         other.guidance.seed = 2;
         let difference = record.difference(&other).unwrap();
         assert_eq!(
-            (&difference.what[..], &difference.before[..], &difference.now[..]),
+            (
+                &difference.what[..],
+                &difference.before[..],
+                &difference.now[..]
+            ),
             ("seed", "1", "2")
         );
         assert_ne!(record.identity_hash(), other.identity_hash());
@@ -288,7 +299,11 @@ pub(crate) mod tests {
         other.guidance.settings.insert("trim".into(), "0".into());
         let difference = record.difference(&other).unwrap();
         assert_eq!(
-            (&difference.what[..], &difference.before[..], &difference.now[..]),
+            (
+                &difference.what[..],
+                &difference.before[..],
+                &difference.now[..]
+            ),
             ("setting `trim`", "not set", "0")
         );
     }

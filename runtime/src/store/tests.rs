@@ -35,7 +35,9 @@ fn a_campaign_killed_after_its_checkpoint_repeats_the_rest() {
     let (mut store, resumed) = begin(&folder);
     assert!(resumed.is_none());
     store.record_event(&kept(1));
-    store.checkpoint(&sample(), 10, 5, &State::from([1, 2])).unwrap();
+    store
+        .checkpoint(&sample(), 10, 5, &State::from([1, 2]))
+        .unwrap();
     store.record_event(&kept(2));
     store.flush_events().unwrap();
     drop(store);
@@ -50,7 +52,10 @@ fn a_campaign_killed_after_its_checkpoint_repeats_the_rest() {
     store.record_event(&kept(2));
     store.flush_events().unwrap();
     let text = fs::read_to_string(&log).unwrap();
-    assert_eq!(text, format!("{}\n{}\n", kept(1).to_json(), kept(2).to_json()));
+    assert_eq!(
+        text,
+        format!("{}\n{}\n", kept(1).to_json(), kept(2).to_json())
+    );
 }
 
 #[test]
@@ -92,7 +97,10 @@ fn two_on_one_folder_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let (store, _) = begin(root.path());
     let text = message(open(root.path()));
-    assert!(text.contains("in use by another sandglass process"), "{text}");
+    assert!(
+        text.contains("in use by another sandglass process"),
+        "{text}"
+    );
     drop(store);
     begin(root.path());
 }
@@ -112,7 +120,9 @@ fn damage_is_refused_with_a_way_out() {
     let root = tempfile::tempdir().unwrap();
     let (mut store, _) = begin(root.path());
     store.record_event(&kept(1));
-    store.checkpoint(&sample(), 10, 5, &State::from([1])).unwrap();
+    store
+        .checkpoint(&sample(), 10, 5, &State::from([1]))
+        .unwrap();
     drop(store);
     let checkpoint = root.path().join("checkpoint");
     let log = root.path().join("events.jsonl");
@@ -151,7 +161,10 @@ fn the_corpus_is_restored_whatever_happened_to_its_files() {
     let root = tempfile::tempdir().unwrap();
     let (store, _) = begin(root.path());
     let inputs: [&[u8]; 3] = [b"", b"abc", b"defg"];
-    let names: Vec<String> = inputs.iter().map(|i| store.keep_input(i).unwrap()).collect();
+    let names: Vec<String> = inputs
+        .iter()
+        .map(|i| store.keep_input(i).unwrap())
+        .collect();
     let corpus = root.path().join("corpus");
     fs::write(corpus.join(&names[1]), "torn").unwrap();
     fs::remove_file(corpus.join(&names[2])).unwrap();
@@ -183,12 +196,17 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     let root = tempfile::tempdir().unwrap();
     let (mut store, _) = begin(root.path());
     store.record_event(&kept(1));
-    store.checkpoint(&sample(), 10, 5, &State::from([1])).unwrap();
+    store
+        .checkpoint(&sample(), 10, 5, &State::from([1]))
+        .unwrap();
     // The temporary file of the next checkpoint lands on a full device.
     symlink("/dev/full", root.path().join("tmp/checkpoint")).unwrap();
     store.record_event(&kept(2));
     let text = message(store.checkpoint(&sample(), 20, 6, &State::from([2])));
-    assert!(text.contains("tmp/checkpoint: cannot write: no space left on device"), "{text}");
+    assert!(
+        text.contains("tmp/checkpoint: cannot write: no space left on device"),
+        "{text}"
+    );
     drop(store);
     let (_store, resumed) = begin(root.path());
     assert_eq!(resumed.unwrap().state, vec![1]);

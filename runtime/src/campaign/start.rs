@@ -1,0 +1,146 @@
+//! From a checked configuration to a finished session: the order of things.
+//!
+//! The folder is opened and locked first, so that nothing is compiled for a
+//! campaign that cannot run; the fuel limit is measured only for a new one.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, anyhow};
+use sandglass_engine::{Config, Engine, State};
+use sandglass_sandbox::{Limits, on_guest_thread};
+
+use super::budget::Clock;
+use super::limits::{self, MEASURED_SEEDS_MAX};
+use super::workers::{Pool, Runner, Stop};
+use super::{Session, run};
+use crate::config::CampaignConfig;
+use crate::error::show;
+use crate::event::{Event, Summary, Warning};
+use crate::report::Reporter;
+use crate::store::record::Record;
+use crate::store::{self, Opened, Store};
+use crate::target::{Exact, Target, Worker};
+use crate::tokens;
+
+/// Runs a session of a campaign: a new one, or the next one of the folder's.
+pub fn start(
+    config: CampaignConfig,
+    reporter: &mut (dyn Reporter + Send),
+    interrupted: Arc<AtomicBool>,
+) -> Result<Summary> {
+    on_guest_thread(move || Starting::new(config)?.go(reporter, interrupted))
+}
+
+struct Starting {
+    config: CampaignConfig,
+    target: Arc<Target>,
+    opened: Opened,
+}
+
+impl Starting {
+    fn new(mut config: CampaignConfig) -> Result<Starting> {
+        let target = Target::new(config.module.clone(), config.options.clone(), config.reset)?;
+        let opened = store::open(&config.out)?;
+        if let Some(before) = &opened.record {
+            // What was measured then is part of the campaign now.
+            opened.check(&config.record(before.limits.fuel))?;
+            config.wanted.fuel = Some(before.limits.fuel);
+        }
+        Ok(Starting {
+            config,
+            target: Arc::new(target),
+            opened,
+        })
+    }
+
+    fn go(self, reporter: &mut dyn Reporter, interrupted: Arc<AtomicBool>) -> Result<Summary> {
+        let Starting {
+            config,
+            target,
+            opened,
+        } = self;
+        for text in &config.warnings {
+            reporter.report(&Event::Warning(Warning { text: text.clone() }));
+        }
+        let mut first = Worker::new(&target, &config.wanted.for_measuring(), config.paranoid)?;
+        let record = config.record(fuel_limit(&config, &mut first)?);
+        first.set_fuel_limit(record.limits.fuel);
+        let engine_config = engine_config(&config, &record, first.probes(), &target);
+        let (store, resumed) = opened.begin::<State>(&record)?;
+        let is_resumed = resumed.is_some();
+        let before_ms = resumed.as_ref().map_or(0, |resumed| resumed.elapsed_ms);
+        let engine = engine(&engine_config, resumed.map(|resumed| resumed.state), &store)?;
+        let clock = Clock::start(&config.budget, before_ms);
+        let stop = Stop {
+            interrupted,
+            deadline: clock.deadline(),
+        };
+        let runners = runners(first, &target, &record.limits, &config)?;
+        let mut pool = Pool::new(runners, stop.clone());
+        let session = Session {
+            record: &record,
+            config: &engine_config,
+            budget: config.budget,
+            stop,
+            clock,
+            entry: target.entry()?,
+            workers: config.workers,
+            replayer: &mut Exact::new(&target, &record.limits),
+            reporter,
+        };
+        run(session, engine, store, &mut pool, is_resumed)
+    }
+}
+
+fn fuel_limit(config: &CampaignConfig, worker: &mut Worker) -> Result<u64> {
+    if let Some(fuel) = config.wanted.fuel {
+        return Ok(fuel);
+    }
+    // Without seeds a campaign starts from something like the empty input.
+    let inputs: Vec<&[u8]> = match &config.inputs[..] {
+        [] => vec![b""],
+        inputs => inputs
+            .iter()
+            .take(MEASURED_SEEDS_MAX)
+            .map(|input| &input[..])
+            .collect(),
+    };
+    Ok(limits::fuel_limit(worker.measure(inputs.into_iter())?))
+}
+
+fn engine_config(config: &CampaignConfig, record: &Record, probes: u32, target: &Target) -> Config {
+    let mut all_tokens = config.tokens.clone();
+    all_tokens.extend(tokens::in_module(&target.module.wasm));
+    Config {
+        seed: config.seed,
+        probes,
+        input_bytes_max: record.limits.input_bytes,
+        seeds: config.inputs.clone(),
+        tokens: all_tokens,
+        settings: config.settings.clone(),
+        slow_factor: config.slow_factor,
+        spec: config.guidance,
+    }
+}
+
+fn engine(config: &Config, state: Option<State>, store: &Store) -> Result<Engine> {
+    match state {
+        None => Ok(Engine::new(config.clone())?),
+        Some(state) => Engine::resume(config.clone(), state)
+            .map_err(|error| anyhow!("{}/checkpoint: {error}", show(store.root()))),
+    }
+}
+
+fn runners(
+    first: Worker,
+    target: &Arc<Target>,
+    limits: &Limits,
+    config: &CampaignConfig,
+) -> Result<Vec<Box<dyn Runner>>> {
+    let mut runners: Vec<Box<dyn Runner>> = vec![Box::new(first)];
+    for _ in 1..config.workers {
+        runners.push(Box::new(Worker::new(target, limits, config.paranoid)?));
+    }
+    Ok(runners)
+}

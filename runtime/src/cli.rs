@@ -1,0 +1,93 @@
+//! The program: arguments in, an exit code out.
+//!
+//! Arguments become plain structs (`cli/args.rs`), each verb turns them once
+//! into what it needs and does its work. Errors come back here and are printed
+//! in one place, in one form: what, where, what was expected, and the next
+//! command to type.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use clap::Parser as _;
+
+use crate::error::{self, exit_code};
+
+pub mod args;
+mod cmin;
+mod demo;
+mod fuzz;
+mod inspect;
+mod list;
+mod min;
+mod repro;
+
+use args::{Cli, Verb};
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the program with these arguments, its own name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap prints help to stdout and errors to stderr, and a closed
+            // pipe is no reason to fail.
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
+    };
+    let result = std::panic::catch_unwind(|| dispatch(cli.verb));
+    match result {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => {
+            complain(&error::describe(&error));
+            error::code_of(&error)
+        }
+        Err(_) => {
+            complain(
+                "error: our own fault, see above; please report it with the command and the module",
+            );
+            exit_code::OUR_FAULT
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<u8> {
+    match verb {
+        Verb::Fuzz(args) => fuzz::run(args),
+        Verb::Repro(args) => repro::run(args),
+        Verb::Min(args) => min::run(args),
+        Verb::Cmin(args) => cmin::run(args),
+        Verb::Inspect(args) => inspect::run(args),
+        Verb::List(args) => list::run(args),
+        Verb::Demo(args) => demo::run(args),
+    }
+}
+
+/// Prints a message for people.
+fn complain(text: &str) {
+    // There is nobody left to tell if this fails.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// A flag that Ctrl-C and a polite kill set; the second one ends the process.
+///
+/// Also makes a file size limit (`ulimit -f`) an error of the write instead of
+/// a signal that kills us.
+fn interruption() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    #[cfg(unix)]
+    signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    Ok(flag)
+}

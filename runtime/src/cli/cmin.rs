@@ -1,0 +1,105 @@
+//! `sandglass cmin`: the smallest corpus with the same coverage, in a new
+//! folder. What is there is never changed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use sandglass_engine::feedback::bucket;
+use sandglass_engine::{Interest, Outcome, Variant};
+use sandglass_sandbox::{Limits, on_guest_thread};
+
+use super::args::CminArgs;
+use crate::campaign::workers::Runner as _;
+use crate::config::{options, require_empty, reset, wanted_limits};
+use crate::cover_set::{Candidate, smallest_cover};
+use crate::error::{exit_code, io, show};
+use crate::inputs::{self, Input};
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+use crate::store::input_name;
+use crate::target::{Module, Target, Worker};
+
+pub(super) fn run(args: CminArgs) -> Result<u8> {
+    let wanted = wanted_limits(&args.guest)?;
+    let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+    let limits = wanted.with_fuel(Limits::STANDARD.fuel);
+    let read = inputs::read_all(&args.corpus, u64::from(limits.input_bytes))?;
+    let options = options(&args.guest, &args.target);
+    let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
+    let out = args.out.unwrap_or_else(|| default_out(&args.corpus[0]));
+    if read.inputs.is_empty() {
+        bail!(
+            "{}: no inputs, expected at least one regular file",
+            show(&args.corpus[0])
+        );
+    }
+    require_empty(&out)?;
+    let mut sink = Sink::stdout();
+    for warning in &read.warnings {
+        sink.line(&format!("warning: {warning}"));
+    }
+    let outcomes = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
+    let failing = outcomes
+        .iter()
+        .filter(|outcome| outcome.exit.is_finding())
+        .count() as u64;
+    let candidates: Vec<Candidate> = outcomes.iter().map(candidate).collect();
+    let mut chosen = smallest_cover(&candidates);
+    chosen.sort_unstable();
+    for &index in &chosen {
+        let bytes = &read.inputs[index].bytes;
+        let path = out.join(input_name(bytes));
+        fs::write(&path, bytes).map_err(|e| io(&path, "write", &e))?;
+    }
+    sink.line(&format!(
+        "{}: {} of {} cover the same {} features",
+        show(&out),
+        number(chosen.len() as u64),
+        plural(read.inputs.len() as u64, "input"),
+        number(feature_count(&candidates)),
+    ));
+    if failing > 0 {
+        sink.line(&format!("left out {} that fail", plural(failing, "input")));
+    }
+    Ok(exit_code::FINE)
+}
+
+fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<Vec<Outcome>> {
+    let mut worker = Worker::new(target, limits, 0)?;
+    let interest = Interest::new(worker.probes(), 0);
+    let outcomes = inputs
+        .iter()
+        .map(|input| worker.run(0, Variant::Fast, &input.bytes, &interest, true));
+    outcomes.collect()
+}
+
+/// A feature is a probe with a bucket of its count, as in campaigns. Findings
+/// cover nothing: a corpus of seeds must not fail.
+fn candidate(outcome: &Outcome) -> Candidate {
+    let counts = match &outcome.detail {
+        Some(detail) if !outcome.exit.is_finding() => &detail.counts[..],
+        _ => &[],
+    };
+    Candidate {
+        bytes: u64::from(outcome.input_bytes),
+        features: counts
+            .iter()
+            .map(|&(probe, count)| u64::from(probe) << 8 | u64::from(bucket(count)))
+            .collect(),
+    }
+}
+
+fn feature_count(candidates: &[Candidate]) -> u64 {
+    let all: std::collections::BTreeSet<u64> = candidates
+        .iter()
+        .flat_map(|c| c.features.iter().copied())
+        .collect();
+    all.len() as u64
+}
+
+fn default_out(folder: &std::path::Path) -> PathBuf {
+    let text = folder.to_string_lossy();
+    PathBuf::from(format!("{}.min", text.trim_end_matches('/')))
+}

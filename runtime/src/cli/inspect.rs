@@ -1,0 +1,196 @@
+//! `sandglass inspect`: what a module is, before anything of it runs.
+
+use std::path::Path;
+
+use anyhow::Result;
+use sandglass_instrument::Probes;
+use sandglass_instrument::accept::{Facts, Item};
+use sandglass_instrument::printable::printable;
+use serde::Serialize;
+
+use super::args::InspectArgs;
+use crate::error::{exit_code, show};
+use crate::report::Sink;
+use crate::report::plain::number;
+use crate::target::{MEMORY_BYTES_MAX, Module};
+
+/// Names of a list that are shown to people.
+const LISTED_MAX: usize = 40;
+
+/// What is shown, and printed as JSON.
+#[derive(Serialize)]
+struct Inspection {
+    event: &'static str,
+    target: String,
+    target_hash: String,
+    bytes: u64,
+    /// `reactor`, `command` or `property`; absent if there is nothing to start.
+    entry: Option<String>,
+    /// Why not, if so.
+    entry_error: Option<String>,
+    functions: u32,
+    code_bytes: u64,
+    data_bytes: u64,
+    custom_bytes: u64,
+    memories: Vec<String>,
+    features: Vec<String>,
+    imports: Vec<String>,
+    exports: Vec<String>,
+    dwarf: bool,
+    names: bool,
+    malloc: bool,
+    /// Edge probes and comparison sites, if it can be instrumented.
+    edges: Option<u64>,
+    compares: Option<u64>,
+}
+
+pub(super) fn run(args: InspectArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let inspection = inspect(&module);
+    let mut out = Sink::stdout();
+    if args.json {
+        out.line(&serde_json::to_string(&inspection).expect("an inspection is plain data"));
+    } else {
+        print(&mut out, &inspection);
+    }
+    Ok(exit_code::FINE)
+}
+
+fn inspect(module: &Module) -> Inspection {
+    let facts = &module.facts;
+    let (entry, entry_error) = match facts.target() {
+        Ok(kind) => (Some(format!("{kind:?}").to_lowercase()), None),
+        Err(refusal) => (None, Some(refusal.to_string())),
+    };
+    // A module without an entry point still has edges.
+    let wants = Probes {
+        entry: entry.is_some(),
+        ..Probes::COMPARES
+    };
+    let map = sandglass_instrument::instrument(&module.wasm, wants)
+        .ok()
+        .map(|instrumented| instrumented.probe_map);
+    Inspection {
+        event: "inspect",
+        target: module.path.clone(),
+        target_hash: module.hash.clone(),
+        bytes: module.wasm.len() as u64,
+        entry,
+        entry_error,
+        functions: facts.functions,
+        code_bytes: facts.code_bytes,
+        data_bytes: facts.data_bytes,
+        custom_bytes: facts.custom_bytes,
+        memories: memories(facts),
+        features: facts
+            .features
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        imports: facts
+            .imports
+            .iter()
+            .map(|import| {
+                format!(
+                    "{}.{} ({})",
+                    printable(&import.module),
+                    printable(&import.name),
+                    item(&import.item)
+                )
+            })
+            .collect(),
+        exports: facts
+            .exports
+            .iter()
+            .map(|export| format!("{} ({})", printable(&export.name), item(&export.item)))
+            .collect(),
+        dwarf: facts.has_dwarf,
+        names: facts.has_names,
+        malloc: facts.has_malloc(),
+        edges: map.as_ref().map(|map| map.probes.len() as u64),
+        compares: map.as_ref().map(|map| map.compares.len() as u64),
+    }
+}
+
+fn memories(facts: &Facts) -> Vec<String> {
+    let memory = |memory: &sandglass_instrument::accept::Memory| {
+        let maximum = match memory.maximum_pages {
+            Some(pages) => format!("at most {pages}"),
+            None => "no maximum".to_owned(),
+        };
+        let width = if memory.memory64 { ", 64-bit" } else { "" };
+        format!("{} pages at start, {maximum}{width}", memory.initial_pages)
+    };
+    facts.memories.iter().map(memory).collect()
+}
+
+fn item(item: &Item) -> String {
+    match item {
+        Item::Function(signature) => printable(signature),
+        Item::Memory(_) => "memory".to_owned(),
+        Item::Table => "table".to_owned(),
+        Item::Global => "global".to_owned(),
+        Item::Tag => "tag".to_owned(),
+    }
+}
+
+fn print(out: &mut Sink, inspection: &Inspection) {
+    let yes = |there: bool| if there { "yes" } else { "no" };
+    out.line(&format!(
+        "{}: {} bytes, hash {}",
+        show(Path::new(&inspection.target)),
+        number(inspection.bytes),
+        inspection.target_hash
+    ));
+    match (&inspection.entry, &inspection.entry_error) {
+        (Some(entry), _) => out.line(&format!("entry: {entry}")),
+        (None, error) => out.line(&format!(
+            "entry: none: {}",
+            error.as_deref().unwrap_or_default()
+        )),
+    }
+    out.line(&format!(
+        "code: {} functions, {} bytes; data: {} bytes; custom sections: {} bytes",
+        number(u64::from(inspection.functions)),
+        number(inspection.code_bytes),
+        number(inspection.data_bytes),
+        number(inspection.custom_bytes)
+    ));
+    out.line(&format!(
+        "debug information: lines {}, names {}; malloc and free: {}",
+        yes(inspection.dwarf),
+        yes(inspection.names),
+        yes(inspection.malloc)
+    ));
+    match (inspection.edges, inspection.compares) {
+        (Some(edges), Some(compares)) => {
+            out.line(&format!(
+                "probes: {} edges, {} comparisons",
+                number(edges),
+                number(compares)
+            ));
+        }
+        _ => out.line("probes: none, it cannot be instrumented"),
+    }
+    list(out, "memories", &inspection.memories);
+    list(out, "features", &inspection.features);
+    list(out, "imports", &inspection.imports);
+    list(out, "exports", &inspection.exports);
+}
+
+fn list(out: &mut Sink, what: &str, names: &[String]) {
+    if names.is_empty() {
+        out.line(&format!("{what}: none"));
+        return;
+    }
+    out.line(&format!("{what}:"));
+    for name in names.iter().take(LISTED_MAX) {
+        out.line(&format!("    {name}"));
+    }
+    if names.len() > LISTED_MAX {
+        out.line(&format!(
+            "    ... {} more (--json lists all)",
+            names.len() - LISTED_MAX
+        ));
+    }
+}

@@ -1,0 +1,116 @@
+//! `sandglass min`: the smallest input with the same finding, or for a slow
+//! input with at least half of its cost.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use sandglass_engine::{Exit, StackKey};
+use sandglass_sandbox::on_guest_thread;
+
+use super::args::MinArgs;
+use super::repro::{Case, exact_for, read_case};
+use crate::error::{exit_code, io, show, with_next};
+use crate::minimise::minimise;
+use crate::report::Sink;
+use crate::report::plain::number;
+use crate::stack;
+use crate::store::finding::{quote, repro_command};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed};
+
+/// What every smaller input must do as well.
+enum Wanted {
+    /// The same finding.
+    Finding(Exit, StackKey),
+    /// At least this much fuel.
+    Slow(u64),
+}
+
+pub(super) fn run(args: MinArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let case = read_case(&args.file, &module, &args.guest)?;
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&case));
+    let (before, wanted, found) = on_guest_thread(|| -> Result<_> {
+        let mut exact = Exact::new(&target, &limits);
+        let before = exact.replay(&case.input)?;
+        let wanted = wanted(&case, &before)?;
+        let found = minimise(&case.input, args.execs, &mut |input| {
+            Ok(holds(&wanted, &exact.replay(input)?))
+        })?;
+        Ok((before, wanted, found))
+    })?;
+    fs::write(&out, &found.input).map_err(|e| io(&out, "write", &e))?;
+    let mut sink = Sink::stdout();
+    let what = match wanted {
+        Wanted::Finding(exit, _) => stack::title(exit, &before.frames),
+        Wanted::Slow(fuel) => format!("at least {} fuel", number(fuel)),
+    };
+    sink.line(&format!(
+        "{}: {} bytes, from {} in {} executions{}; {what}",
+        show(&out),
+        number(found.input.len() as u64),
+        number(case.input.len() as u64),
+        number(found.execs),
+        if found.is_minimal {
+            ""
+        } else {
+            " (stopped by --execs)"
+        },
+    ));
+    sink.line(&format!(
+        "    replay: {}",
+        repro_command(&module.path, &out)
+    ));
+    Ok(exit_code::FINE)
+}
+
+fn wanted(case: &Case, before: &Replayed) -> Result<Wanted> {
+    let outcome = &before.outcome;
+    if case
+        .record
+        .as_ref()
+        .is_some_and(|record| record.kind == "slow")
+    {
+        return Ok(Wanted::Slow(outcome.fuel.div_ceil(2)));
+    }
+    if !outcome.exit.is_finding() {
+        return Err(with_next(
+            format!(
+                "{}: no finding (it ended with `{}`), expected an input that fails",
+                show(&case.path),
+                stack::exit_text(outcome.exit)
+            ),
+            format!(
+                "sandglass repro TARGET.wasm {}",
+                quote(&case.path.to_string_lossy())
+            ),
+        ));
+    }
+    Ok(Wanted::Finding(outcome.exit, key(before)))
+}
+
+fn holds(wanted: &Wanted, replayed: &Replayed) -> bool {
+    match wanted {
+        Wanted::Finding(exit, stack) => replayed.outcome.exit == *exit && key(replayed) == *stack,
+        Wanted::Slow(fuel) => replayed.outcome.fuel >= *fuel,
+    }
+}
+
+fn key(replayed: &Replayed) -> StackKey {
+    stack::key(
+        replayed.outcome.exit,
+        replayed.outcome.site,
+        &replayed.frames,
+    )
+}
+
+fn default_out(case: &Case) -> PathBuf {
+    let mut name = if case.record.is_some() {
+        case.path.join("input").into_os_string()
+    } else {
+        case.path.clone().into_os_string()
+    };
+    name.push(".min");
+    name.into()
+}

@@ -1,0 +1,302 @@
+//! What a campaign may be: arguments, checked once.
+//!
+//! In: the plain structs of `cli/args.rs`. Out: a [`CampaignConfig`], which
+//! holds only what can be run. Everything wrong with an invocation, short of
+//! what the module itself does, is found here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use sandglass_engine::guidance::InputKind;
+use sandglass_engine::{ALL, Settings, Spec, Token, dictionary, find};
+use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
+
+use crate::campaign::budget::Budget;
+use crate::campaign::limits::WantedLimits;
+use crate::cli::args::{FuzzArgs, GuestArgs, ResetArg};
+use crate::error::{show, with_next};
+use crate::inputs;
+use crate::store::finding::quote;
+use crate::store::record::{BudgetRecord, GuidanceRecord, Record, StartRecord, TargetRecord};
+use crate::target::{Module, Reset};
+
+/// Threads at most: beyond it somebody mistyped.
+const WORKERS_MAX: usize = 1_024;
+
+/// A dictionary's size at most.
+const DICT_BYTES_MAX: u64 = 16 << 20;
+
+/// A campaign that can be run.
+#[derive(Debug)]
+pub struct CampaignConfig {
+    /// The module.
+    pub module: Module,
+    /// How it is called.
+    pub options: Options,
+    /// How it is put back.
+    pub reset: Reset,
+    /// Its limits.
+    pub wanted: WantedLimits,
+    /// Who chooses inputs.
+    pub guidance: &'static Spec,
+    /// Settings of the guidance.
+    pub settings: BTreeMap<String, String>,
+    /// The seed.
+    pub seed: u64,
+    /// When an input counts as slow.
+    pub slow_factor: u64,
+    /// Inputs to start from.
+    pub inputs: Vec<Vec<u8>>,
+    /// The user's tokens.
+    pub tokens: Vec<Token>,
+    /// When to stop.
+    pub budget: Budget,
+    /// Threads.
+    pub workers: usize,
+    /// Compare every so many executions with a fresh instance; 0 = never.
+    pub paranoid: u64,
+    /// The campaign's folder.
+    pub out: PathBuf,
+    /// What the user should know, for example inputs that were left out.
+    pub warnings: Vec<String>,
+}
+
+impl CampaignConfig {
+    /// Checks the arguments of `sandglass fuzz`.
+    pub fn new(args: FuzzArgs) -> Result<CampaignConfig> {
+        let guidance = guidance(args.guidance.as_deref())?;
+        let settings = settings(&args.settings)?;
+        check_settings(guidance, &settings)?;
+        check_workers(args.workers)?;
+        let wanted = wanted_limits(&args.guest)?;
+        let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+        let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
+        Ok(CampaignConfig {
+            out: args.out.unwrap_or_else(|| default_folder(&args.target)),
+            options: options(&args.guest, &args.target),
+            reset: reset(args.guest.reset),
+            wanted,
+            guidance,
+            settings,
+            seed: args.seed,
+            slow_factor: args.slow_factor,
+            inputs: read.inputs.into_iter().map(|input| input.bytes).collect(),
+            tokens: match &args.dict {
+                Some(path) => read_dictionary(path)?,
+                None => Vec::new(),
+            },
+            budget: Budget {
+                execs: args.execs,
+                time: args.time,
+                plateau: args.plateau,
+            },
+            workers: args.workers,
+            paranoid: args.paranoid,
+            warnings: read.warnings,
+            module,
+        })
+    }
+
+    /// What goes into `campaign.toml`, with a fuel limit unless the user gave
+    /// another.
+    pub fn record(&self, fuel: u64) -> Record {
+        Record {
+            target: TargetRecord {
+                path: self.module.path.clone(),
+                hash: self.module.hash.clone(),
+                args: self.options.args.iter().skip(1).cloned().collect(),
+                stub_imports: self.options.stub_imports,
+            },
+            guidance: GuidanceRecord {
+                name: self.guidance.name.to_owned(),
+                seed: self.seed,
+                slow_factor: self.slow_factor,
+                settings: self.settings.clone(),
+            },
+            start: StartRecord {
+                inputs: self.inputs.len() as u64,
+                inputs_hash: hash_all(self.inputs.iter().map(|input| &input[..])),
+                tokens: self.tokens.len() as u64,
+                tokens_hash: hash_all(self.tokens.iter().map(|token| &token.bytes[..])),
+            },
+            limits: self.wanted.with_fuel(fuel),
+            budget: BudgetRecord {
+                execs: self.budget.execs,
+                time_ms: self.budget.time.map(|time| time.as_millis() as u64),
+                plateau: self.budget.plateau,
+            },
+        }
+    }
+}
+
+/// How a guest is called: its name first, as programs expect.
+pub fn options(guest: &GuestArgs, target: &Path) -> Options {
+    let name = target
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Options {
+        args: std::iter::once(name)
+            .chain(guest.args.iter().cloned())
+            .collect(),
+        env: Vec::new(),
+        files: Vec::new(),
+        stub_imports: guest.stub_imports,
+    }
+}
+
+/// How a guest is put back.
+pub fn reset(arg: ResetArg) -> Reset {
+    match arg {
+        ResetArg::Hot => Reset::Hot,
+        ResetArg::Marks => Reset::Marks,
+        ResetArg::Fresh => Reset::Fresh,
+    }
+}
+
+/// The limits that were asked for, within what is possible.
+pub fn wanted_limits(guest: &GuestArgs) -> Result<WantedLimits> {
+    let standard = Limits::STANDARD;
+    let limits = Limits {
+        memory_bytes: bounded(
+            "--memory",
+            guest.memory,
+            standard.memory_bytes,
+            64 << 10,
+            4 << 30,
+        )?,
+        call_depth: bounded(
+            "--depth",
+            guest.depth.map(u64::from),
+            u64::from(standard.call_depth),
+            1,
+            1_000_000,
+        )? as u32,
+        output_bytes: bounded(
+            "--output",
+            guest.output,
+            u64::from(standard.output_bytes),
+            0,
+            1 << 30,
+        )? as u32,
+        input_bytes: bounded(
+            "--max-len",
+            guest.max_len,
+            u64::from(standard.input_bytes),
+            1,
+            1 << 30,
+        )? as u32,
+        ..standard
+    };
+    let fuel = match guest.fuel {
+        Some(_) => Some(bounded("--fuel", guest.fuel, 0, 1, FUEL_LIMIT_MAX)?),
+        None => None,
+    };
+    Ok(WantedLimits { limits, fuel })
+}
+
+fn bounded(flag: &str, given: Option<u64>, default: u64, min: u64, max: u64) -> Result<u64> {
+    let value = given.unwrap_or(default);
+    if !(min..=max).contains(&value) {
+        bail!("{flag} {value}: out of range, expected {min} to {max}");
+    }
+    Ok(value)
+}
+
+/// A guidance by name; the first one without.
+pub fn guidance(name: Option<&str>) -> Result<&'static Spec> {
+    let Some(name) = name else { return Ok(ALL[0]) };
+    let Some(spec) = find(name) else {
+        let names: Vec<&str> = ALL.iter().map(|spec| spec.name).collect();
+        return Err(with_next(
+            format!(
+                "--guidance {name}: no such guidance, expected one of: {}",
+                names.join(", ")
+            ),
+            "sandglass list",
+        ));
+    };
+    if spec.input != InputKind::Bytes {
+        bail!("--guidance {name}: needs a generator, expected a guidance for bytes");
+    }
+    Ok(spec)
+}
+
+fn settings(given: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut settings = BTreeMap::new();
+    for text in given {
+        let Some((key, value)) = text.split_once('=') else {
+            bail!("--set {text}: no `=`, expected KEY=VALUE");
+        };
+        if let Some(old) = settings.insert(key.to_owned(), value.to_owned()) {
+            bail!("--set {text}: `{key}` was already set to `{old}`, expected it once");
+        }
+    }
+    Ok(settings)
+}
+
+fn check_settings(spec: &Spec, settings: &BTreeMap<String, String>) -> Result<()> {
+    if let Err(error) = Settings::new(spec.settings, settings) {
+        return Err(with_next(
+            format!("--set: {error}"),
+            format!("sandglass list {}", spec.name),
+        ));
+    }
+    Ok(())
+}
+
+fn check_workers(workers: usize) -> Result<()> {
+    if !(1..=WORKERS_MAX).contains(&workers) {
+        bail!("--workers {workers}: out of range, expected 1 to {WORKERS_MAX}");
+    }
+    Ok(())
+}
+
+fn read_dictionary(path: &Path) -> Result<Vec<Token>> {
+    let text = inputs::read_file(path, DICT_BYTES_MAX)?;
+    dictionary::parse(&text).map_err(|error| {
+        with_next(
+            format!("{}: not a dictionary: {error}", show(path)),
+            "one entry a line, as in: name=\"text\"",
+        )
+    })
+}
+
+fn hash_all<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The default folder of a campaign: `a/t.wasm` gives `t.sandglass`, here.
+fn default_folder(target: &Path) -> PathBuf {
+    let mut name = target.file_stem().unwrap_or_default().to_owned();
+    name.push(".sandglass");
+    name.into()
+}
+
+/// A new or empty folder for results; errs if it holds anything.
+pub fn require_empty(folder: &Path) -> Result<()> {
+    match fs::read_dir(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+        Err(e) => return Err(crate::error::io(folder, "read the folder", &e)),
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                return Err(with_next(
+                    format!("{}: not empty, expected a new folder", show(folder)),
+                    format!(
+                        "the same command with --out {}",
+                        quote(&format!("{}.2", folder.to_string_lossy()))
+                    ),
+                ));
+            }
+        }
+    }
+    fs::create_dir_all(folder).map_err(|e| crate::error::io(folder, "create the folder", &e))
+}

@@ -1,0 +1,398 @@
+//! The module under test: read, checked, and compiled once for each purpose.
+//!
+//! In: a path and how the guest is called. Out: runners for a campaign and
+//! replays for people. Every error names the file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use sandglass_engine::{Interest, Outcome, Variant};
+use sandglass_instrument::accept::{self, AcceptLimits, Facts};
+
+use sandglass_sandbox::{
+    Build, Cache, EntryKind, Limits, Options, Program, RawFrame, Sandbox, SandboxError,
+};
+
+use crate::campaign::Replayer;
+use crate::campaign::workers::Runner;
+use crate::error::{OurFault, show, with_next};
+use crate::inputs;
+use crate::store::finding::quote;
+use crate::symbols::{Frame, Symbols};
+
+/// The most memory that a 32-bit memory can have: for verbs whose limit is
+/// known only after the module was read.
+pub const MEMORY_BYTES_MAX: u64 = 4 << 30;
+
+/// Bytes of an input that an error message shows.
+const SHOWN_BYTES: usize = 64;
+
+/// A module that was read and accepted.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The path as the user gave it.
+    pub path: String,
+    /// Its bytes.
+    pub wasm: Vec<u8>,
+    /// blake3 of its bytes, hexadecimal.
+    pub hash: String,
+    /// What it is made of.
+    pub facts: Facts,
+}
+
+/// How a guest is put back before each execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// Pages that were written, found by page faults.
+    Hot,
+    /// Blocks that were written, found by injected marks.
+    Marks,
+    /// A new instance each time.
+    Fresh,
+}
+
+/// A module with everything that running it needs.
+#[derive(Debug)]
+pub struct Target {
+    /// The module.
+    pub module: Module,
+    /// How it is called.
+    pub options: Options,
+    reset: Reset,
+    cache: Option<Cache>,
+    programs: Mutex<BTreeMap<Build, Arc<Program>>>,
+}
+
+/// One replayed execution.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where, innermost frame first.
+    pub frames: Vec<Frame>,
+    /// What it wrote.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Module {
+    /// Reads and checks a module whose memories start with at most
+    /// `memory_bytes`.
+    pub fn read(path: &Path, memory_bytes: u64) -> Result<Module> {
+        let limits = AcceptLimits::standard(memory_bytes);
+        let wasm = inputs::read_file(path, limits.module_bytes).map_err(|error| {
+            with_next(
+                format!("{error:#}"),
+                "sandglass fuzz TARGET.wasm, with the path of a .wasm file",
+            )
+        })?;
+        Module::check(&path.to_string_lossy(), wasm, &limits)
+    }
+
+    /// Checks a module that is in memory already.
+    pub fn check(path: &str, wasm: Vec<u8>, limits: &AcceptLimits) -> Result<Module> {
+        let facts = accept::check(&wasm, limits)
+            .map_err(|refusal| anyhow!("{}: {refusal}", show(Path::new(path))))?;
+        Ok(Module {
+            path: path.to_owned(),
+            hash: blake3::hash(&wasm).to_hex().to_string(),
+            wasm,
+            facts,
+        })
+    }
+}
+
+impl Target {
+    /// Makes a target of a module; errs if it has nothing to start.
+    pub fn new(module: Module, options: Options, reset: Reset) -> Result<Target> {
+        if let Err(refusal) = module.facts.target() {
+            return Err(with_next(
+                format!("{}: {refusal}", show(Path::new(&module.path))),
+                format!("sandglass inspect {}", quote(&module.path)),
+            ));
+        }
+        Ok(Target {
+            module,
+            options,
+            reset,
+            cache: open_cache()?,
+            programs: Mutex::default(),
+        })
+    }
+
+    /// The module compiled for a purpose, from the cache or anew.
+    pub fn program(&self, build: Build) -> Result<Arc<Program>> {
+        let mut programs = self.programs.lock().expect("no compilation panicked");
+        if let Some(program) = programs.get(&build) {
+            return Ok(Arc::clone(program));
+        }
+        let program = Program::build(&self.module.wasm, build, &self.options, self.cache.as_ref())
+            .map_err(|error| self.error(&error))?;
+        let program = Arc::new(program);
+        programs.insert(build, Arc::clone(&program));
+        Ok(program)
+    }
+
+    /// The build that campaigns use.
+    pub fn campaign_build(&self) -> Build {
+        if self.reset == Reset::Marks || !sandglass_sandbox::watching_works() {
+            Build::Marks
+        } else {
+            Build::Fast
+        }
+    }
+
+    /// An instance of a build. On a guest thread only.
+    pub fn sandbox(&self, build: Build, limits: &Limits) -> Result<Sandbox> {
+        Sandbox::new(&self.program(build)?, limits).map_err(|error| self.error(&error))
+    }
+
+    /// What starts an execution, in one word.
+    pub fn entry(&self) -> Result<&'static str> {
+        Ok(match self.program(self.campaign_build())?.entry() {
+            EntryKind::Reactor => "reactor",
+            EntryKind::Command => "command",
+            EntryKind::Property => "property",
+            EntryKind::Generator => "generator",
+        })
+    }
+
+    fn error(&self, error: &SandboxError) -> anyhow::Error {
+        let path = show(Path::new(&self.module.path));
+        // Only this message has a second line: the stack of a failed set-up.
+        let text = error.to_string();
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let frames: Vec<&str> = rest.lines().map(str::trim).collect();
+        let at = if frames.is_empty() {
+            String::new()
+        } else {
+            format!(", at {}", frames.join(", "))
+        };
+        with_next(
+            format!("{path}: {first}{at}"),
+            format!("sandglass inspect {}", quote(&self.module.path)),
+        )
+    }
+}
+
+/// A worker of a campaign: a long-lived instance, a second one for trials that
+/// want comparisons.
+pub struct Worker {
+    target: Arc<Target>,
+    limits: Limits,
+    fast: Sandbox,
+    compares: Option<Sandbox>,
+    /// Compare every so many trials with a fresh instance; 0 = never.
+    paranoid: u64,
+}
+
+impl Worker {
+    /// A worker for a campaign. On a guest thread only.
+    pub fn new(target: &Arc<Target>, limits: &Limits, paranoid: u64) -> Result<Worker> {
+        Ok(Worker {
+            fast: target.sandbox(target.campaign_build(), limits)?,
+            target: Arc::clone(target),
+            limits: *limits,
+            compares: None,
+            paranoid,
+        })
+    }
+
+    /// The fuel of each input, under this worker's limits.
+    pub fn measure<'a>(&mut self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u64>> {
+        let interest = Interest::new(self.fast.program().probe_map().probes.len() as u32, 0);
+        inputs
+            .map(|input| Ok(self.run(1, Variant::Fast, input, &interest, false)?.fuel))
+            .collect()
+    }
+
+    /// Sets the fuel limit of later executions.
+    pub fn set_fuel_limit(&mut self, fuel: u64) {
+        self.limits.fuel = fuel;
+        self.fast.set_fuel_limit(fuel);
+        self.compares = None;
+    }
+
+    /// Number of edge probes.
+    pub fn probes(&self) -> u32 {
+        self.fast.program().probe_map().probes.len() as u32
+    }
+
+    fn compare(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        input: &[u8],
+        outcome: &Outcome,
+        interest: &Interest,
+    ) -> Result<()> {
+        let build = self.build(variant);
+        let mut fresh = self.target.sandbox(build, &self.limits)?;
+        let expected = fresh.run(input, interest, true);
+        let used = self.sandbox(variant)?;
+        let again = used.run(input, interest, true);
+        let differs = used.difference().or_else(|| {
+            let verdict = |outcome: &Outcome| {
+                (
+                    outcome.exit,
+                    outcome.site,
+                    outcome.fuel,
+                    outcome.input_bytes,
+                )
+            };
+            if verdict(outcome) != verdict(&expected) {
+                Some(format!(
+                    "verdict {:?}, of a fresh instance {:?}",
+                    verdict(outcome),
+                    verdict(&expected)
+                ))
+            } else if again != expected {
+                Some("another trace than that of a fresh instance".to_owned())
+            } else {
+                None
+            }
+        });
+        match differs {
+            None => Ok(()),
+            Some(differs) => Err(OurFault(format!(
+                "{}: execution {trial} differs from a fresh instance: {differs}; input {}",
+                show(Path::new(&self.target.module.path)),
+                input[..input.len().min(SHOWN_BYTES)].escape_ascii()
+            ))
+            .into()),
+        }
+    }
+
+    fn build(&self, variant: Variant) -> Build {
+        match variant {
+            Variant::Fast => self.target.campaign_build(),
+            Variant::Compares => Build::Compares,
+        }
+    }
+
+    fn sandbox(&mut self, variant: Variant) -> Result<&mut Sandbox> {
+        match variant {
+            Variant::Fast => Ok(&mut self.fast),
+            Variant::Compares => {
+                if self.compares.is_none() {
+                    self.compares = Some(self.target.sandbox(Build::Compares, &self.limits)?);
+                }
+                Ok(self.compares.as_mut().expect("made above"))
+            }
+        }
+    }
+}
+
+impl Runner for Worker {
+    #[inline]
+    fn run(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        input: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        if self.target.reset == Reset::Fresh {
+            let build = self.build(variant);
+            let fresh = self.target.sandbox(build, &self.limits)?;
+            *self.sandbox(variant)? = fresh;
+        }
+        let outcome = self.sandbox(variant)?.run(input, interest, wants_detail);
+        if self.paranoid > 0 && trial.is_multiple_of(self.paranoid) {
+            self.compare(trial, variant, input, &outcome, interest)?;
+        }
+        Ok(outcome)
+    }
+}
+
+/// Replays inputs in the exact build. Compiled when first needed: most
+/// campaigns begin long before their first finding.
+pub struct Exact {
+    target: Arc<Target>,
+    limits: Limits,
+    sandbox: Option<Sandbox>,
+    symbols: Option<Symbols>,
+}
+
+impl Exact {
+    /// For a target, under these limits.
+    pub fn new(target: &Arc<Target>, limits: &Limits) -> Exact {
+        Exact {
+            target: Arc::clone(target),
+            limits: *limits,
+            sandbox: None,
+            symbols: None,
+        }
+    }
+
+    /// Replays one input. On a guest thread only.
+    pub fn replay(&mut self, input: &[u8]) -> Result<Replayed> {
+        if self.sandbox.is_none() {
+            self.sandbox = Some(self.target.sandbox(Build::Exact, &self.limits)?);
+        }
+        let sandbox = self.sandbox.as_mut().expect("made above");
+        let replay = sandbox.replay(input);
+        Ok(Replayed {
+            frames: self.symbolise(&replay.frames),
+            outcome: replay.outcome,
+            stdout: replay.stdout,
+            stderr: replay.stderr,
+        })
+    }
+
+    fn symbolise(&mut self, raw: &[RawFrame]) -> Vec<Frame> {
+        if raw.is_empty() {
+            return Vec::new();
+        }
+        let wasm = &self.target.module.wasm;
+        let symbols = self.symbols.get_or_insert_with(|| Symbols::new(wasm));
+        raw.iter()
+            .flat_map(|frame| symbolised(symbols, frame))
+            .collect()
+    }
+}
+
+impl Replayer for Exact {
+    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>> {
+        Ok(self.replay(input)?.frames)
+    }
+}
+
+fn symbolised(symbols: &Symbols, frame: &RawFrame) -> Vec<Frame> {
+    symbols.frames(frame.function, frame.offset)
+}
+
+/// The cache of compiled modules: `SANDGLASS_CACHE`, else the user's folder for
+/// caches. Without either, or when the latter cannot be used, modules are
+/// compiled each time; a folder that the user named has to work.
+fn open_cache() -> Result<Option<Cache>> {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    if let Some(folder) = variable("SANDGLASS_CACHE") {
+        let cache = Cache::open(&folder).map_err(|error| anyhow!("{error}"));
+        return cache.map(Some).context("SANDGLASS_CACHE");
+    }
+    let folder =
+        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+    Ok(folder.and_then(|folder| Cache::open(&folder.join("sandglass")).ok()))
+}
+
+/// Refuses a finding of another module.
+pub fn require_hash(module: &Module, finding: &Path, expected: &str) -> Result<()> {
+    if module.hash == expected {
+        return Ok(());
+    }
+    bail!(
+        "{}: finding of another module: {} has hash {}, expected {expected}",
+        show(finding),
+        show(Path::new(&module.path)),
+        module.hash
+    )
+}
