@@ -88,7 +88,7 @@ debian() {
   fi
   # The patches' download may fail while upstream's archive arrives, which is all that is needed.
   (cd "$apt/files" && apt-get "${options[@]}" -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/parts" \
-    source --download-only "$1") || true
+    source --download-only "$1" 2> /dev/null) || true
   archive=$(ls "$apt/files/$1"_*.orig.tar.* 2> /dev/null | grep -v '\.asc$' | head -1)
   [ -n "$archive" ] && tar xf "$archive" -C "$source" --strip-components=1 || return 1
   touch "$source/.done"
