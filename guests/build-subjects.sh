@@ -112,7 +112,7 @@ compile() {
   mkdir -p "$out_folder" "$work"
   harness=$here/subjects/$name/harness.c
   [ -e "$harness" ] || { harness=$here/subjects/$name/harness.cc; driver=c++; }
-  local common=(-O2 -g -w "-I$here/subjects" "-I$work" "-ffile-prefix-map=$target=target" "-ffile-prefix-map=$here=guests")
+  local common=(-O2 -g -w -fdebug-compilation-dir=. "-I$here/subjects" "-I$work" "-ffile-prefix-map=$target=target" "-ffile-prefix-map=$here=guests")
   [ $driver = cc ] || common+=(-std=c++17 -fno-exceptions)
   if [ "$kit" = wasm ]; then
     need_zig || { fail "$name" "no Zig: pip install ziglang==0.17.0"; return; }
