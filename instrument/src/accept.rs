@@ -50,7 +50,10 @@ pub enum Reason {
 
 impl Refusal {
     fn new(reason: Reason, message: impl Into<String>) -> Refusal {
-        Refusal { reason, message: message.into() }
+        Refusal {
+            reason,
+            message: message.into(),
+        }
     }
 }
 

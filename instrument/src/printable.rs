@@ -78,7 +78,15 @@ mod tests {
 
     #[test]
     fn letters_of_all_scripts_stay() {
-        for text in ["main", "größe", "函数", "функция", "दृश्य", "a\\b \"c\" `d`", "🦀"] {
+        for text in [
+            "main",
+            "größe",
+            "函数",
+            "функция",
+            "दृश्य",
+            "a\\b \"c\" `d`",
+            "🦀",
+        ] {
             assert_eq!(printable(text), text);
         }
     }
@@ -89,7 +97,10 @@ mod tests {
         assert_eq!(printable("a\nb\rc\td\0"), "a\\nb\\rc\\td\\u{0}");
         assert_eq!(printable("\u{9b}31m"), "\\u{9b}31m");
         assert_eq!(printable("x\u{202e}cba\u{2066}"), "x\\u{202e}cba\\u{2066}");
-        assert_eq!(printable("\u{2028}\u{200b}\u{feff}\u{e0041}"), "\\u{2028}\\u{200b}\\u{feff}\\u{e0041}");
+        assert_eq!(
+            printable("\u{2028}\u{200b}\u{feff}\u{e0041}"),
+            "\\u{2028}\\u{200b}\\u{feff}\\u{e0041}"
+        );
     }
 
     #[test]

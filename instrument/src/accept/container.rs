@@ -6,27 +6,71 @@ const MAGIC: &[u8] = b"\0asm";
 
 /// What a file is that people pass by mistake: its first bytes, its name, and what to do instead.
 const OTHERS: &[(&[u8], &str, &str)] = &[
-    (b"\x7fELF", "a native ELF program", "build it for `wasm32-wasip1`"),
+    (
+        b"\x7fELF",
+        "a native ELF program",
+        "build it for `wasm32-wasip1`",
+    ),
     (b"MZ", "a Windows program", "build it for `wasm32-wasip1`"),
-    (b"\xcf\xfa\xed\xfe", "a native Mach-O program", "build it for `wasm32-wasip1`"),
-    (b"\xce\xfa\xed\xfe", "a native Mach-O program", "build it for `wasm32-wasip1`"),
-    (b"\xca\xfe\xba\xbe", "a Mach-O or Java class file", "build it for `wasm32-wasip1`"),
+    (
+        b"\xcf\xfa\xed\xfe",
+        "a native Mach-O program",
+        "build it for `wasm32-wasip1`",
+    ),
+    (
+        b"\xce\xfa\xed\xfe",
+        "a native Mach-O program",
+        "build it for `wasm32-wasip1`",
+    ),
+    (
+        b"\xca\xfe\xba\xbe",
+        "a Mach-O or Java class file",
+        "build it for `wasm32-wasip1`",
+    ),
     (b"!<arch>", "a static library", "link it into a module"),
     (b"\x1f\x8b", "gzip-compressed", "unpack it with `gunzip`"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed", "unpack it with `zstd -d`"),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "zstd-compressed",
+        "unpack it with `zstd -d`",
+    ),
     (b"\xfd7zXZ\0", "xz-compressed", "unpack it with `xz -d`"),
     (b"BZh", "bzip2-compressed", "unpack it with `bunzip2`"),
     (b"PK\x03\x04", "a zip archive", "unpack it with `unzip`"),
-    (b"BC\xc0\xde", "LLVM bitcode", "link it into a module (without `-flto -c`)"),
-    (b"\x89PNG", "a PNG picture", "pass a `.wasm` file first, inputs after it"),
-    (b"%PDF", "a PDF document", "pass a `.wasm` file first, inputs after it"),
+    (
+        b"BC\xc0\xde",
+        "LLVM bitcode",
+        "link it into a module (without `-flto -c`)",
+    ),
+    (
+        b"\x89PNG",
+        "a PNG picture",
+        "pass a `.wasm` file first, inputs after it",
+    ),
+    (
+        b"%PDF",
+        "a PDF document",
+        "pass a `.wasm` file first, inputs after it",
+    ),
     (b"#!", "a script", "pass the `.wasm` file that it runs"),
 ];
 
 /// The sections a module can have, by number.
 const SECTIONS: &[&str] = &[
-    "custom", "type", "import", "function", "table", "memory", "global", "export", "start", "element", "code", "data",
-    "data count", "tag",
+    "custom",
+    "type",
+    "import",
+    "function",
+    "table",
+    "memory",
+    "global",
+    "export",
+    "start",
+    "element",
+    "code",
+    "data",
+    "data count",
+    "tag",
 ];
 
 /// Checks size, header and that every section lies inside the file.
@@ -43,7 +87,10 @@ pub(super) fn check(wasm: &[u8], limits: &AcceptLimits) -> Result<(), Refusal> {
         return Err(Refusal::new(Reason::NotAModule, other(wasm)));
     };
     let &[a, b, c, d, ..] = version else {
-        let message = format!("file is cut short: the header has 8 bytes, the file {}; build or copy it again", wasm.len());
+        let message = format!(
+            "file is cut short: the header has 8 bytes, the file {}; build or copy it again",
+            wasm.len()
+        );
         return Err(Refusal::new(Reason::Truncated, message));
     };
     match (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])) {
@@ -55,7 +102,9 @@ pub(super) fn check(wasm: &[u8], limits: &AcceptLimits) -> Result<(), Refusal> {
         }
         _ => {
             let version = u32::from_le_bytes([a, b, c, d]);
-            let message = format!("has WebAssembly version {version:#x}, expected version 1; build it with another tool");
+            let message = format!(
+                "has WebAssembly version {version:#x}, expected version 1; build it with another tool"
+            );
             return Err(Refusal::new(Reason::NotAModule, message));
         }
     }
@@ -77,7 +126,10 @@ fn sections_fit(wasm: &[u8]) -> Result<(), Refusal> {
                 );
                 return Err(Refusal::new(Reason::Truncated, message));
             }
-            let message = format!("malformed size of the {} section at offset {start:#x}", section_name(id));
+            let message = format!(
+                "malformed size of the {} section at offset {start:#x}",
+                section_name(id)
+            );
             return Err(Refusal::new(Reason::Malformed, message));
         };
         at += used;
@@ -116,21 +168,41 @@ fn other(bytes: &[u8]) -> String {
         return "file is empty, expected a WebAssembly module".to_string();
     }
     if bytes.len() < 4 && MAGIC.starts_with(bytes) {
-        return format!("file is cut short: the header has 8 bytes, the file {}; build or copy it again", bytes.len());
+        return format!(
+            "file is cut short: the header has 8 bytes, the file {}; build or copy it again",
+            bytes.len()
+        );
     }
     for (magic, name, instead) in OTHERS {
         if bytes.starts_with(magic) {
             return format!("is {name}, expected a WebAssembly module; {instead}");
         }
     }
-    let start: Vec<u8> = bytes.iter().copied().take(4096).skip_while(u8::is_ascii_whitespace).collect();
-    if start.starts_with(b"(module") || start.starts_with(b"(component") || start.starts_with(b";;") || start.starts_with(b"(;") {
+    let start: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .take(4096)
+        .skip_while(u8::is_ascii_whitespace)
+        .collect();
+    if start.starts_with(b"(module")
+        || start.starts_with(b"(component")
+        || start.starts_with(b";;")
+        || start.starts_with(b"(;")
+    {
         return "is WebAssembly text, expected a binary module; convert it with `wasm-tools parse FILE.wat -o FILE.wasm`"
             .to_string();
     }
     if start.starts_with(b"<") {
-        return "is a web page or XML file, expected a WebAssembly module; download it again".to_string();
+        return "is a web page or XML file, expected a WebAssembly module; download it again"
+            .to_string();
     }
-    let head: String = bytes.iter().take(4).map(|byte| format!("{byte:02x} ")).collect();
-    format!("is not a WebAssembly module: it begins with {}instead of 00 61 73 6d", head)
+    let head: String = bytes
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x} "))
+        .collect();
+    format!(
+        "is not a WebAssembly module: it begins with {}instead of 00 61 73 6d",
+        head
+    )
 }

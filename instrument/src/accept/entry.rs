@@ -5,7 +5,9 @@ use super::{Reason, Refusal};
 use crate::printable::printable_max;
 
 /// How a target is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum EntryKind {
     /// `LLVMFuzzerTestOneInput(ptr, len)`: called once for each input.
     Reactor,
@@ -77,18 +79,25 @@ impl Facts {
             let found = match self.export(name) {
                 None => continue,
                 Some(Item::Function(signature)) if signature == expected => continue,
-                Some(Item::Function(signature)) => format!("has type {}", printable_max(signature, 200)),
+                Some(Item::Function(signature)) => {
+                    format!("has type {}", printable_max(signature, 200))
+                }
                 Some(Item::Memory(_)) => "is a memory".to_string(),
                 Some(Item::Table) => "is a table".to_string(),
                 Some(Item::Global) => "is a global".to_string(),
                 Some(Item::Tag) => "is a tag".to_string(),
             };
             let hint = match found.as_str() {
-                "has type [i64 i64] -> [i32]" | "has type [i64 i32] -> [i32]" => "; build for wasm32, not wasm64",
+                "has type [i64 i64] -> [i32]" | "has type [i64 i32] -> [i32]" => {
+                    "; build for wasm32, not wasm64"
+                }
                 "has type [i32 i64] -> [i32]" => "; the length is a `size_t`, 32 bits here",
                 _ => "",
             };
-            return Err(Refusal::new(Reason::Entry, format!("export `{name}` {found}, expected {expected}{hint}")));
+            return Err(Refusal::new(
+                Reason::Entry,
+                format!("export `{name}` {found}, expected {expected}{hint}"),
+            ));
         }
         Ok(())
     }
@@ -96,8 +105,15 @@ impl Facts {
     /// Memory 0 takes inputs and what WASI writes; a module without imports and input may do without.
     fn memory_is_usable(&self, needed: bool) -> Result<(), Refusal> {
         let entry = |message: String| Err(Refusal::new(Reason::Entry, message));
-        if let Some(import) = self.imports.iter().find(|import| matches!(import.item, Item::Memory(_))) {
-            let (module, name) = (printable_max(&import.module, 60), printable_max(&import.name, 60));
+        if let Some(import) = self
+            .imports
+            .iter()
+            .find(|import| matches!(import.item, Item::Memory(_)))
+        {
+            let (module, name) = (
+                printable_max(&import.module, 60),
+                printable_max(&import.name, 60),
+            );
             return entry(format!(
                 "imports its memory as `{module}.{name}`, expected a memory of its own; link without `--import-memory`"
             ));
@@ -107,7 +123,10 @@ impl Facts {
             Some(_) => return entry("export `memory` is not a memory; rename it".to_string()),
             None if !needed => return Ok(()),
             None if self.memories.is_empty() => {
-                return entry("has no memory to put inputs into, expected an exported memory `memory`".to_string());
+                return entry(
+                    "has no memory to put inputs into, expected an exported memory `memory`"
+                        .to_string(),
+                );
             }
             None => {
                 let message = "does not export its memory, expected an export `memory`; link with \
@@ -147,27 +166,43 @@ impl Facts {
         if !expected.contains(GENERATE) && functions.contains(&GENERATE) {
             return "it is a generator: pass it as `--generator` beside a target".to_string();
         }
-        if expected.contains(GENERATE) && functions.iter().any(|name| [TARGET, PROPERTY, "_start"].contains(name)) {
+        if expected.contains(GENERATE)
+            && functions
+                .iter()
+                .any(|name| [TARGET, PROPERTY, "_start"].contains(name))
+        {
             return "it is a target: pass it as TARGET.wasm, not as `--generator`".to_string();
         }
-        if let Some(hidden) = self.hidden_entries.iter().find(|hidden| expected.contains(hidden.name)) {
+        if let Some(hidden) = self
+            .hidden_entries
+            .iter()
+            .find(|hidden| expected.contains(hidden.name))
+        {
             let name = hidden.name;
             if hidden.mangled {
                 return format!("`{name}` is there under its C++ name: declare it `extern \"C\"`");
             }
-            return format!("`{name}` is defined but not exported: link with `-Wl,--export={name}` (Rust: `#[unsafe(no_mangle)] pub extern \"C\"`)");
+            return format!(
+                "`{name}` is defined but not exported: link with `-Wl,--export={name}` (Rust: `#[unsafe(no_mangle)] pub extern \"C\"`)"
+            );
         }
         let close = ENTRIES
             .iter()
             .filter(|entry| expected.contains(**entry))
-            .flat_map(|entry| functions.iter().map(move |name| (distance(entry, name), *entry, *name)))
+            .flat_map(|entry| {
+                functions
+                    .iter()
+                    .map(move |name| (distance(entry, name), *entry, *name))
+            })
             .min_by_key(|(distance, ..)| *distance);
         match close {
             Some((distance, entry, name)) if distance <= entry.len() / 4 => {
                 format!("rename `{}` to `{entry}`", printable_max(name, 60))
             }
             _ if functions.contains(&"_initialize") || functions.contains(&"main") => {
-                format!("link with `-mexec-model=reactor -Wl,--export={TARGET}`, or as a command with a `main`")
+                format!(
+                    "link with `-mexec-model=reactor -Wl,--export={TARGET}`, or as a command with a `main`"
+                )
             }
             _ => format!("for C, link with `-mexec-model=reactor -Wl,--export={TARGET}`"),
         }
@@ -187,8 +222,11 @@ fn listed(functions: &[&str]) -> String {
         })
         .collect();
     ranked.sort_unstable();
-    let names: Vec<String> =
-        ranked.iter().take(LISTED).map(|(_, _, name)| format!("`{}`", printable_max(name, 60))).collect();
+    let names: Vec<String> = ranked
+        .iter()
+        .take(LISTED)
+        .map(|(_, _, name)| format!("`{}`", printable_max(name, 60)))
+        .collect();
     let rest = functions.len() - names.len();
     match rest {
         0 => names.join(", "),

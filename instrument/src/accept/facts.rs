@@ -21,6 +21,8 @@ pub struct Facts {
     pub code_bytes: u64,
     /// File offset of the code section's contents; DWARF addresses count from here.
     pub code_start: u64,
+    /// A rough upper estimate of the time to compile it, in microseconds of one core.
+    pub compile_us: u64,
     /// Bytes of all data segments.
     pub data_bytes: u64,
     /// Index of the start function.
@@ -103,11 +105,15 @@ impl Facts {
 
     /// What is exported as `name`.
     pub fn export(&self, name: &str) -> Option<&Item> {
-        self.exports.iter().find(|export| export.name == name).map(|export| &export.item)
+        self.exports
+            .iter()
+            .find(|export| export.name == name)
+            .map(|export| &export.item)
     }
 
     /// Whether `malloc` and `free` are exported with C's types, so that inputs can live in the guest's own heap.
     pub fn has_malloc(&self) -> bool {
-        self.function("malloc") == Some("[i32] -> [i32]") && self.function("free") == Some("[i32] -> []")
+        self.function("malloc") == Some("[i32] -> [i32]")
+            && self.function("free") == Some("[i32] -> []")
     }
 }

@@ -106,12 +106,19 @@ const REFUSED: &[Refused] = &[
 
 /// The refusal for a module that needs `missing`, first seen at `offset`.
 pub(super) fn refusal(missing: WasmFeatures, offset: usize) -> Refusal {
-    let known = REFUSED.iter().find(|refused| missing.intersects(refused.feature));
+    let known = REFUSED
+        .iter()
+        .find(|refused| missing.intersects(refused.feature));
     let message = match known {
         Some(refused) => {
-            format!("uses {} at offset {offset:#x}, but {}; {}", refused.name, refused.why, refused.instead)
+            format!(
+                "uses {} at offset {offset:#x}, but {}; {}",
+                refused.name, refused.why, refused.instead
+            )
         }
-        None => format!("uses a proposal that does not run here ({missing:?}) at offset {offset:#x}; compile without it"),
+        None => format!(
+            "uses a proposal that does not run here ({missing:?}) at offset {offset:#x}; compile without it"
+        ),
     };
     Refusal::new(Reason::Feature, message)
 }
@@ -171,7 +178,12 @@ impl Used {
 
     /// The names of all but the first version's, in a fixed order.
     pub(super) fn names(self) -> Vec<&'static str> {
-        NAMES.iter().skip(1).filter(|(bits, _)| self.0 & bits != 0).map(|&(_, name)| name).collect()
+        NAMES
+            .iter()
+            .skip(1)
+            .filter(|(bits, _)| self.0 & bits != 0)
+            .map(|&(_, name)| name)
+            .collect()
     }
 }
 

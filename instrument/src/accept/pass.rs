@@ -1,9 +1,9 @@
 //! The pass over a module's sections: limits first, then the validator, then what is worth knowing.
 
 use wasmparser::{
-    CompositeInnerType, ConstExpr, DataKind, ElementItems, ElementKind, ExternalKind, FuncValidatorAllocations,
-    GlobalType, KnownCustom, MemoryType, Name, Operator, Parser, Payload, TableType, TypeRef, Validator, ValidPayload,
-    ValType,
+    CompositeInnerType, ConstExpr, DataKind, ElementItems, ElementKind, ExternalKind,
+    FuncValidatorAllocations, GlobalType, KnownCustom, MemoryType, Name, Operator, Parser, Payload,
+    TableType, TypeRef, ValType, ValidPayload, Validator,
 };
 
 use super::entry::ENTRIES;
@@ -45,7 +45,13 @@ pub(super) fn malformed(error: wasmparser::Error) -> Refusal {
     }
     // Messages quote names from the file.
     let message = printable_max(error.message(), 300);
-    Refusal::new(Reason::Malformed, format!("malformed module at offset {:#x}: {message}", error.offset()))
+    Refusal::new(
+        Reason::Malformed,
+        format!(
+            "malformed module at offset {:#x}: {message}",
+            error.offset()
+        ),
+    )
 }
 
 struct Pass<'a> {
@@ -81,7 +87,10 @@ fn within(what: &str, found: u64, limit: u64) -> Result<(), Refusal> {
     if found <= limit {
         return Ok(());
     }
-    Err(Refusal::new(Reason::Limit, format!("module has {found} {what}, expected at most {limit}")))
+    Err(Refusal::new(
+        Reason::Limit,
+        format!("module has {found} {what}, expected at most {limit}"),
+    ))
 }
 
 impl Pass<'_> {
@@ -89,7 +98,19 @@ impl Pass<'_> {
         self.limit(&payload)?;
         match self.validator.payload(&payload).map_err(malformed)? {
             ValidPayload::Func(function, body) => {
-                body::check(function, &body, self.limits, &mut self.used, &mut self.allocations)?;
+                self.facts.compile_us += body::check(
+                    function,
+                    &body,
+                    self.limits,
+                    &mut self.used,
+                    &mut self.allocations,
+                )?;
+                let limit = self.limits.module_compile_us;
+                within(
+                    "microseconds of estimated compile time",
+                    self.facts.compile_us,
+                    limit,
+                )?;
             }
             ValidPayload::End(types) => self.resolve(types.as_ref()),
             ValidPayload::Ok | ValidPayload::Parser(_) => {}
@@ -108,7 +129,9 @@ impl Pass<'_> {
                     within("types", self.counts.types, limits.types)?;
                 }
             }
-            Payload::ImportSection(section) => within("imports", u64::from(section.count()), limits.imports)?,
+            Payload::ImportSection(section) => {
+                within("imports", u64::from(section.count()), limits.imports)?
+            }
             Payload::FunctionSection(section) => {
                 self.counts.functions += u64::from(section.count());
                 within("functions", self.counts.functions, limits.functions)?;
@@ -135,21 +158,35 @@ impl Pass<'_> {
                 self.counts.globals += u64::from(section.count());
                 within("globals", self.counts.globals, limits.globals)?;
             }
-            Payload::ExportSection(section) => within("exports", u64::from(section.count()), limits.exports)?,
+            Payload::ExportSection(section) => {
+                within("exports", u64::from(section.count()), limits.exports)?
+            }
             Payload::ElementSection(section) => {
-                within("element segments", u64::from(section.count()), limits.element_segments)?;
+                within(
+                    "element segments",
+                    u64::from(section.count()),
+                    limits.element_segments,
+                )?;
                 for element in section.clone() {
                     self.counts.element_items += match element.map_err(malformed)?.items {
                         ElementItems::Functions(items) => u64::from(items.count()),
                         ElementItems::Expressions(_, items) => u64::from(items.count()),
                     };
-                    within("items in element segments", self.counts.element_items, limits.element_items)?;
+                    within(
+                        "items in element segments",
+                        self.counts.element_items,
+                        limits.element_items,
+                    )?;
                 }
             }
             Payload::DataCountSection { count, .. } => {
                 within("data segments", u64::from(*count), limits.data_segments)?;
             }
-            Payload::DataSection(section) => within("data segments", u64::from(section.count()), limits.data_segments)?,
+            Payload::DataSection(section) => within(
+                "data segments",
+                u64::from(section.count()),
+                limits.data_segments,
+            )?,
             Payload::CodeSectionStart { size, count, .. } => {
                 within("functions with a body", u64::from(*count), limits.functions)?;
                 within("bytes of code", u64::from(*size), limits.code_bytes)?;
@@ -197,7 +234,11 @@ impl Pass<'_> {
         if self.table_sizes.len() > 1 {
             self.used.note(bit::reference_types);
         }
-        within("table elements at start", self.facts.table_elements, self.limits.table_elements)
+        within(
+            "table elements at start",
+            self.facts.table_elements,
+            self.limits.table_elements,
+        )
     }
 
     fn note(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
@@ -256,10 +297,24 @@ impl Pass<'_> {
                             items.count()
                         }
                     };
-                    if let ElementKind::Active { table_index, offset_expr } = element.kind {
+                    if let ElementKind::Active {
+                        table_index,
+                        offset_expr,
+                    } = element.kind
+                    {
                         let offset = self.constant(&offset_expr);
-                        let table = self.table_sizes.get(table_index.unwrap_or(0) as usize).copied();
-                        fits("element", index, offset, u64::from(count), table, element.range.start)?;
+                        let table = self
+                            .table_sizes
+                            .get(table_index.unwrap_or(0) as usize)
+                            .copied();
+                        fits(
+                            "element",
+                            index,
+                            offset,
+                            u64::from(count),
+                            table,
+                            element.range.start,
+                        )?;
                     }
                 }
             }
@@ -267,12 +322,25 @@ impl Pass<'_> {
                 for (index, data) in section.into_iter().enumerate() {
                     let data = data.map_err(malformed)?;
                     self.facts.data_bytes += data.data.len() as u64;
-                    if let DataKind::Active { memory_index, offset_expr } = data.kind {
+                    if let DataKind::Active {
+                        memory_index,
+                        offset_expr,
+                    } = data.kind
+                    {
                         let offset = self.constant(&offset_expr);
                         let memory = self.facts.memories.get(memory_index as usize);
                         // An imported memory may be larger than it asks for.
-                        let bytes = memory.filter(|m| !m.imported).map(|m| m.initial_pages.saturating_mul(PAGE_BYTES));
-                        fits("data", index, offset, data.data.len() as u64, bytes, data.range.start)?;
+                        let bytes = memory
+                            .filter(|m| !m.imported)
+                            .map(|m| m.initial_pages.saturating_mul(PAGE_BYTES));
+                        fits(
+                            "data",
+                            index,
+                            offset,
+                            data.data.len() as u64,
+                            bytes,
+                            data.range.start,
+                        )?;
                     }
                 }
             }
@@ -291,12 +359,17 @@ impl Pass<'_> {
             TypeRef::Func(index) | TypeRef::FuncExact(index) => {
                 self.counts.functions += 1;
                 self.facts.imported_functions += 1;
-                self.imported_functions.push((index, self.facts.imports.len()));
+                self.imported_functions
+                    .push((index, self.facts.imports.len()));
                 let signature = self.signatures.get(index as usize).cloned().flatten();
                 Item::Function(signature.unwrap_or_default())
             }
             TypeRef::Table(ty) => {
-                within("tables", self.table_sizes.len() as u64 + 1, self.limits.tables)?;
+                within(
+                    "tables",
+                    self.table_sizes.len() as u64 + 1,
+                    self.limits.tables,
+                )?;
                 self.table(&ty)?;
                 // It may be larger than it asks for, so segments are not held against it.
                 self.table_sizes.pop();
@@ -304,7 +377,11 @@ impl Pass<'_> {
                 Item::Table
             }
             TypeRef::Memory(ty) => {
-                within("memories", self.facts.memories.len() as u64 + 1, self.limits.memories)?;
+                within(
+                    "memories",
+                    self.facts.memories.len() as u64 + 1,
+                    self.limits.memories,
+                )?;
                 self.memory(&ty, true)?;
                 Item::Memory(self.facts.memories.len() as u32 - 1)
             }
@@ -333,7 +410,8 @@ impl Pass<'_> {
         }
         let item = match kind {
             ExternalKind::Func | ExternalKind::FuncExact => {
-                self.exported_functions.push((index, self.facts.exports.len()));
+                self.exported_functions
+                    .push((index, self.facts.exports.len()));
                 // The type is known once all sections are: see `resolve`.
                 Item::Function(String::new())
             }
@@ -342,7 +420,10 @@ impl Pass<'_> {
             ExternalKind::Global => Item::Global,
             ExternalKind::Tag => Item::Tag,
         };
-        self.facts.exports.push(Export { name: name.to_string(), item });
+        self.facts.exports.push(Export {
+            name: name.to_string(),
+            item,
+        });
         Ok(())
     }
 
@@ -354,7 +435,8 @@ impl Pass<'_> {
             }
             let ty = &types[types.core_function_at(function)];
             if let CompositeInnerType::Func(ty) = &ty.composite_type.inner {
-                self.facts.exports[position].item = Item::Function(signature(ty.params(), ty.results()));
+                self.facts.exports[position].item =
+                    Item::Function(signature(ty.params(), ty.results()));
             }
         }
     }
@@ -364,10 +446,14 @@ impl Pass<'_> {
         let mut reader = expression.get_operators_reader();
         let mut value = None;
         for position in 0.. {
-            let Ok(operator) = reader.read() else { return None };
+            let Ok(operator) = reader.read() else {
+                return None;
+            };
             self.used.note_operator(&operator);
             match operator {
-                Operator::I32Const { value: v } if position == 0 => value = Some(u64::from(v.cast_unsigned())),
+                Operator::I32Const { value: v } if position == 0 => {
+                    value = Some(u64::from(v.cast_unsigned()))
+                }
                 Operator::I64Const { value: v } if position == 0 => value = Some(v.cast_unsigned()),
                 Operator::End => return value,
                 _ => value = None,
@@ -405,18 +491,31 @@ impl Pass<'_> {
 
     /// Looks for entry functions in the name section. A broken name section is no reason to refuse anything.
     fn hidden_entries(&mut self, section: &wasmparser::CustomSectionReader<'_>) {
-        let KnownCustom::Name(names) = section.as_known() else { return };
+        let KnownCustom::Name(names) = section.as_known() else {
+            return;
+        };
         for subsection in names {
             let Ok(subsection) = subsection else { return };
-            let Name::Function(functions) = subsection else { continue };
+            let Name::Function(functions) = subsection else {
+                continue;
+            };
             for naming in functions {
                 let Ok(naming) = naming else { break };
                 for name in ENTRIES {
                     let mangled = format!("_Z{}{name}", name.len());
-                    let cpp = naming.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('('));
+                    let cpp = naming
+                        .name
+                        .strip_prefix(name)
+                        .is_some_and(|rest| rest.starts_with('('));
                     let found = match naming.name {
-                        exact if exact == *name => Hidden { name, mangled: false },
-                        other if cpp || other.starts_with(&mangled) => Hidden { name, mangled: true },
+                        exact if exact == *name => Hidden {
+                            name,
+                            mangled: false,
+                        },
+                        other if cpp || other.starts_with(&mangled) => Hidden {
+                            name,
+                            mangled: true,
+                        },
                         _ => continue,
                     };
                     if !self.facts.hidden_entries.contains(&found) {
@@ -437,11 +536,17 @@ fn fits(
     size: Option<u64>,
     at: usize,
 ) -> Result<(), Refusal> {
-    let (Some(offset), Some(size)) = (offset, size) else { return Ok(()) };
+    let (Some(offset), Some(size)) = (offset, size) else {
+        return Ok(());
+    };
     if offset.saturating_add(count) <= size {
         return Ok(());
     }
-    let (into, unit) = if kind == "data" { ("memory", "bytes") } else { ("table", "elements") };
+    let (into, unit) = if kind == "data" {
+        ("memory", "bytes")
+    } else {
+        ("table", "elements")
+    };
     let message = format!(
         "{kind} segment {index} at offset {at:#x} does not fit: it puts {count} {unit} at {offset:#x}, its {into} has \
          {size:#x} at start; link with more `--initial-{into}`"
@@ -451,6 +556,12 @@ fn fits(
 
 /// A function type as messages show it: `[i32 i32] -> [i32]`.
 fn signature(params: &[ValType], results: &[ValType]) -> String {
-    let list = |types: &[ValType]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let list = |types: &[ValType]| {
+        types
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     format!("[{}] -> [{}]", list(params), list(results))
 }
