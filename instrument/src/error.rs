@@ -3,6 +3,9 @@
 /// Why a module could not be instrumented.
 #[derive(Debug, thiserror::Error)]
 pub enum InstrumentError {
+    /// We do not take it.
+    #[error(transparent)]
+    Refused(#[from] crate::accept::Refusal),
     /// walrus could not read it.
     #[error("cannot be read: {0}")]
     Parse(String),

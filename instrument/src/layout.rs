@@ -25,6 +25,9 @@ pub const BEATS_PER_VISIT: i32 = 64;
 /// Passes of one back edge, or entries of one recursive function, that make a beat.
 pub const TICKS_PER_BEAT: i32 = 4096;
 
+/// Pages of 64 KiB that inputs get in the memory of a guest without `malloc`.
+pub const INPUT_PAGES: u64 = 16;
+
 /// Operand pairs remembered per comparison site; the latest ones win.
 pub const COMPARE_SLOTS: u32 = 4;
 /// Bytes of one comparison site's record.

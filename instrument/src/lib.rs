@@ -11,6 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod accept;
 mod calls;
 mod cost;
 mod emit;
@@ -48,8 +49,8 @@ pub const PASS_VERSION: u32 = 1;
 pub const ENTRY_POINTS: [&str; 4] =
     ["LLVMFuzzerTestOneInput", "sandglass_property", "sandglass_generate", "_start"];
 
-/// Largest guest memory that marks cover, in pages of 64 KiB: 1 GiB.
-const MARKED_PAGES_MAX: u64 = 16384;
+/// Largest guest memory that any build supports, in pages of 64 KiB: 1 GiB.
+const MEMORY_PAGES_MAX: u64 = 16384;
 
 /// An instrumented module.
 #[derive(Clone, Debug)]
@@ -60,11 +61,16 @@ pub struct Instrumented {
     pub probe_map: ProbeMap,
 }
 
-/// Instruments `wasm`, which must be a valid module (see `accept`).
+/// Instruments `wasm`, once [`accept`] has found that we take it.
 ///
 /// # Errors
-/// When walrus cannot read the module, or no entry point is exported and `probes.entry` is set.
+/// When the module is refused or walrus cannot read it, or no entry point is exported and
+/// `probes.entry` is set.
 pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, InstrumentError> {
+    let facts = accept::check(wasm, &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16))?;
+    if probes.entry {
+        facts.generator().or_else(|_| facts.target().map(|_| ()))?;
+    }
     // walrus and our own walks recurse along the nesting of blocks, which `accept` bounds.
     const STACK_BYTES: usize = 512 << 20;
     std::thread::scope(|scope| {
@@ -113,8 +119,11 @@ impl Instrumenter {
                 self.module.exports.add(&format!("__sandglass_memory_{n}"), *id);
             }
         }
+        if self.probes.entry {
+            entry::make_room(&mut self.module);
+        }
         let state = globals::State::find(&mut self.module);
-        let marks = self.probes.marks.then(|| marks::memories(&mut self.module, MARKED_PAGES_MAX));
+        let marks = self.probes.marks.then(|| marks::memories(&mut self.module, MEMORY_PAGES_MAX));
 
         // Sizes first: the side memory's layout must be known before code refers to it.
         let mut compare_sites = Vec::new();

@@ -15,7 +15,7 @@
 //! and restores it where an exception lands. Traps and exits need nothing: the entry wrapper
 //! sets the depth before each run.
 
-use walrus::ir::{self, BinaryOp, Instr, InstrSeqId};
+use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType};
 use walrus::{FunctionId, GlobalId, LocalId, Module, ValType};
 
 use crate::emit::{Code, sequence, sequences};
@@ -39,6 +39,8 @@ pub(crate) fn instrument(
     recursive: bool,
     saved: Option<LocalId>,
 ) {
+    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
+    let ty = InstrSeqType::new(&mut module.types, &[], &results);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
     let mut before = Code::default();
@@ -55,7 +57,6 @@ pub(crate) fn instrument(
         func.block_mut(entry).instrs.splice(0..0, before.0);
         return;
     }
-    let ty = func.block(entry).ty;
     let instrs = std::mem::take(&mut func.block_mut(entry).instrs);
     let body = sequence(func, ty, Code(instrs));
     before.op(ir::Block { seq: body });

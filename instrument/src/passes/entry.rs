@@ -10,7 +10,7 @@ use walrus::ir::{self};
 use walrus::{ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId, Module};
 
 use crate::emit::Code;
-use crate::layout::{BEATS, BEATS_PER_VISIT, DEPTH_LIMIT, EXTRA_FUEL, IRREVERSIBLE};
+use crate::layout::{BEATS, BEATS_PER_VISIT, DEPTH_LIMIT, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
 use crate::passes::globals::State;
 
 /// The function exported under `name`.
@@ -19,6 +19,16 @@ pub(crate) fn exported(module: &Module, name: &str) -> Option<FunctionId> {
         ExportItem::Function(func) => Some(func),
         _ => None,
     })
+}
+
+/// Raises the maximum of the first memory by [`INPUT_PAGES`] when the guest has no `malloc`: the
+/// host then grows it by as many for the input, and the guest can grow as far as before.
+pub(crate) fn make_room(module: &mut Module) {
+    let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else { return };
+    let wanted = exported(module, "malloc").is_none();
+    if let Some(maximum) = module.memories.get_mut(id).maximum.as_mut().filter(|_| wanted) {
+        *maximum = (*maximum + INPUT_PAGES).min(65536);
+    }
 }
 
 /// Adds the three functions. `entry` is what a run calls.

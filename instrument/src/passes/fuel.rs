@@ -1,7 +1,7 @@
 //! Fuel: what the weights of the edges cannot know, and when the host looks at the total.
 //!
 //! The fuel of a run is a function of its edge counts (see `flow`). What is left:
-//! - bulk operators cost what their size says: a call of `charge` before each of them adds it
+//! - bulk operators cost what their size says: a call of `charge` after each of them adds it
 //!   to a counter of its own;
 //! - an endless run must be stopped: every cycle of a program passes a back edge or the entry
 //!   of a recursive function, and every [`TICKS_PER_BEAT`]-th pass of one of those *beats*; after
@@ -9,7 +9,7 @@
 //!
 //! ```wat
 //! ;; before                     ;; after
-//! memory.fill                   local.tee $n  call $charge  local.get $n  memory.fill
+//! memory.fill                   local.tee $n  memory.fill  local.get $n  call $charge
 //! ```
 
 use walrus::ir::{self, BinaryOp, Instr, UnaryOp};
@@ -92,7 +92,9 @@ pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
             let size = size_type(&instr, &module.memories, &module.tables).filter(|_| !loc.is_default());
             if size == Some(ValType::I32) {
                 let size = *local.get_or_insert_with(|| module.locals.add(ValType::I32));
-                code.tee(size).call(fuel.charge).get(size);
+                // After the operator: one that traps has not done its work.
+                code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
+                continue;
             }
             code.op_at(instr, loc);
         }

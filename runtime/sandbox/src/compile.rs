@@ -72,7 +72,7 @@ fn engine(exact: bool) -> Engine {
     // Memories are ours: their contents come from the snapshot, not from images of wasmtime's.
     config.with_host_memory(Arc::new(Creator)).memory_init_cow(false);
     config.memory_reservation(4 << 30).memory_guard_size(32 << 20).memory_may_move(false);
-    config.max_wasm_stack(WASM_STACK_BYTES);
+    config.max_wasm_stack(WASM_STACK_BYTES).async_stack_size(THREAD_STACK_BYTES);
     config.wasm_backtrace_details(WasmBacktraceDetails::Disable);
     let frames = if exact { FRAMES_MAX } else { 1 };
     config.wasm_backtrace_max_frames(NonZeroUsize::new(frames));

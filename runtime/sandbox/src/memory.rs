@@ -16,25 +16,34 @@ use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 use crate::pages::Region;
 
 /// What the memories of the instance under construction are to be.
-#[derive(Default)]
 pub(crate) struct Plan {
     /// Bytes to which a new memory may grow.
     pub(crate) limit_bytes: usize,
-    /// Regions to take over, in memory order; new ones are made when it is empty.
-    pub(crate) adopt: VecDeque<Arc<Region>>,
-    /// The regions handed out, in memory order.
+    /// Regions to take over, in the order in which memories are asked for; `None`, and what
+    /// follows the last, is made anew.
+    pub(crate) adopt: VecDeque<Option<Arc<Region>>>,
+    /// The regions handed out, in that order.
     pub(crate) made: Vec<Arc<Region>>,
 }
 
+/// What wasmtime asks for while no plan is in force is its own: the heap of exceptions.
+const OWN_BYTES_MAX: usize = 256 << 20;
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { limit_bytes: OWN_BYTES_MAX, adopt: VecDeque::new(), made: Vec::new() }
+    }
+}
+
 thread_local! {
-    static PLAN: RefCell<Plan> = RefCell::default();
+    static PLAN: RefCell<Option<Plan>> = const { RefCell::new(None) };
 }
 
 /// Runs `instantiate` with `plan` in force; returns the regions that were handed out.
 pub(crate) fn with_plan<T>(plan: Plan, instantiate: impl FnOnce() -> T) -> (T, Vec<Arc<Region>>) {
-    PLAN.with(|cell| cell.replace(plan));
+    PLAN.set(Some(plan));
     let result = instantiate();
-    let plan = PLAN.with(RefCell::take);
+    let plan = PLAN.take().expect("nobody else takes it");
     (result, plan.made)
 }
 
@@ -74,7 +83,9 @@ unsafe impl MemoryCreator for Creator {
         guard_size_in_bytes: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
         PLAN.with_borrow_mut(|plan| {
-            let region = match plan.adopt.pop_front() {
+            let mut own = Plan::default();
+            let plan = plan.as_mut().unwrap_or(&mut own);
+            let region = match plan.adopt.pop_front().flatten() {
                 Some(region) => region,
                 None => {
                     let limit = plan.limit_bytes.min(maximum.unwrap_or(usize::MAX)).max(minimum);

@@ -165,7 +165,7 @@ fn link(module: &Module, options: &Options) -> Result<Linker<Host>, SandboxError
                 ExternType::Memory(_) => "a memory (link without --import-memory)".into(),
                 ExternType::Tag(_) => "a tag".into(),
             };
-            unknown.push(format!("`{}` `{}` ({kind})", import.module(), import.name()));
+            unknown.push(format!("`{}.{}` ({kind})", import.module(), import.name()));
         }
     }
     if unknown.is_empty() { Ok(linker) } else { Err(SandboxError::Imports(unknown)) }

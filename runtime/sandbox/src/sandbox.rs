@@ -73,7 +73,13 @@ struct Live {
     store: Store<Host>,
     run: Run,
     memories: Vec<Memory>,
+    /// The guest's memories, in index order.
     regions: Vec<Arc<Region>>,
+    /// Their marks, in the same order, if the build has marks.
+    marks: Vec<Arc<Region>>,
+    side: Arc<Region>,
+    /// Everything that instantiation asked memory for, in that order; `None` is wasmtime's own.
+    asked: Vec<Option<Arc<Region>>>,
 }
 
 #[derive(Clone)]
@@ -117,15 +123,11 @@ impl Sandbox {
         let setup = Setup { program, limits, reader: &reader };
         let (mut live, input_address) = setup.start()?;
         let saved = live.store.data_mut().system.snapshot();
-        let side = live.regions.last().expect("every program has a side memory").clone();
+        let side = live.side.clone();
         let mut snapshots = Vec::new();
         let guests = program.map.memories as usize;
         for (n, region) in live.regions[..guests].iter().enumerate() {
-            let marks = (program.build == Build::Marks).then(|| live.regions[guests + n].clone());
-            snapshots.push(Snapshot::take(region.clone(), marks)?);
-        }
-        if program.build == Build::Marks {
-            live.store.data_mut().marks = live.regions.get(guests).cloned();
+            snapshots.push(Snapshot::take(region.clone(), live.marks.get(n).cloned())?);
         }
         let mut sandbox = Sandbox {
             program: program.clone(),
@@ -333,10 +335,9 @@ impl Sandbox {
         for (region, snapshot) in old.regions.iter().zip(&self.snapshots) {
             region.shrink(snapshot.size()).expect("giving back pages of our own mapping");
         }
-        let adopt = old.regions.iter().cloned().collect::<VecDeque<_>>();
-        let Live { store, .. } = old;
-        let host = store.into_data();
-        let plan = Plan { limit_bytes: 0, adopt, made: Vec::new() };
+        let adopt = VecDeque::from(old.asked);
+        let host = old.store.into_data();
+        let plan = Plan { adopt, ..Plan::default() };
         let live = instantiate(&self.program, host, plan).expect("it was instantiated before");
         self.instance = Some(live);
     }
@@ -479,8 +480,10 @@ impl Setup<'_> {
             }
         } else {
             let memory = live.memories.first().copied().ok_or_else(no_room)?;
-            let pages = u64::from(bytes.max(1).div_ceil(65536));
-            let old = memory.grow(&mut live.store, pages).map_err(|_| no_room())?;
+            if u64::from(bytes) > layout::INPUT_PAGES << 16 {
+                return Err(no_room());
+            }
+            let old = memory.grow(&mut live.store, layout::INPUT_PAGES).map_err(|_| no_room())?;
             u32::try_from(old * 65536).map_err(|_| no_room())?
         };
         let end = u64::from(address) + u64::from(bytes);
@@ -490,7 +493,7 @@ impl Setup<'_> {
 
 fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, SandboxError> {
     let mut store = Store::new(program.module.engine(), host);
-    let (instance, regions) = with_plan(plan, || program.pre.instantiate(&mut store));
+    let (instance, made) = with_plan(plan, || program.pre.instantiate(&mut store));
     let failed = |error: wasmtime::Error| SandboxError::Instantiate(format!("{error:#}"));
     let instance = instance.map_err(failed)?;
     let run = match program.entry {
@@ -500,13 +503,29 @@ fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, Sandbo
             Run::Silent(instance.get_typed_func(&mut store, "__sandglass_run").map_err(failed)?)
         }
     };
-    let memory = |n: u32, store: &mut Store<Host>| instance.get_memory(store, &format!("__sandglass_memory_{n}"));
-    let memories = (0..program.map.memories).filter_map(|n| memory(n, &mut store)).collect::<Vec<_>>();
+    // wasmtime may have asked for memories of its own (the heap of exceptions): ours are the ones
+    // that lie where an export of ours does.
+    let mut find = |name: &str| {
+        let memory = instance.get_memory(&mut store, name)?;
+        let region = made.iter().find(|region| region.base() == memory.data_ptr(&store))?;
+        Some((memory, region.clone()))
+    };
+    let guests = (0..program.map.memories).map(|n| find(&format!("__sandglass_memory_{n}")));
+    let guests = guests.collect::<Option<Vec<_>>>().expect("the entry pass exports every memory");
+    let (memories, regions): (Vec<_>, Vec<_>) = guests.into_iter().unzip();
+    let marks = (0..).map_while(|n| find(&format!("__sandglass_marks_{n}"))).map(|(_, region)| region).collect::<Vec<_>>();
+    let (_, side) = find("__sandglass_side").expect("every program has a side memory");
+    let ours = |region: &Arc<Region>| {
+        let known = regions.iter().chain(&marks).chain([&side]);
+        known.into_iter().any(|r| Arc::ptr_eq(r, region)).then(|| region.clone())
+    };
+    let asked = made.iter().map(ours).collect();
     let host = store.data_mut();
     host.memory = memories.first().copied();
-    host.side = regions.last().cloned();
+    host.marks = marks.first().cloned();
+    host.side = Some(side.clone());
     host.instance = Some(instance);
-    Ok(Live { store, run, memories, regions })
+    Ok(Live { store, run, memories, regions, marks, side, asked })
 }
 
 impl Host {
