@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use crate::symbols::Frame;
 use anyhow::{Context as _, Result};
-use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, State, TestcaseId};
+use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, Scratch, State, TestcaseId};
 
 use crate::event::{
     Checkpoint, Counters, Ended, Event, Finding, Kept, Pulse, Resumed, Slow, Start, Summary,
@@ -44,7 +44,7 @@ pub mod start;
 pub mod workers;
 
 use budget::{Budget, Clock};
-use workers::{Pool, Stop};
+use workers::{Pool, Ran, Stop};
 
 /// Time between two checkpoints: what kill -9 costs at most.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
@@ -52,6 +52,11 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 /// After a batch that took longer, the next one is preceded by a checkpoint:
 /// then giving it up loses nothing else.
 const LONG_BATCH: Duration = Duration::from_millis(500);
+
+/// Before a batch that follows a slower one, the engine is copied, so that the
+/// part of it that is done in time can be judged. Copying takes about as long
+/// as a hundred trials.
+const SLOW_BATCH: Duration = Duration::from_millis(20);
 
 /// Frames of a stack that are part of an event.
 const EVENT_FRAMES: usize = 8;
@@ -168,12 +173,13 @@ impl Campaign<'_> {
             }
             let trials_left = self.session.budget.trials_left(execs);
             self.checkpoint_if_due(trials_left, last_batch)?;
+            let before = (execs == 0 || last_batch >= SLOW_BATCH).then(|| self.engine.clone());
             let began = Instant::now();
             let batch = Arc::new(self.engine.next_batch(trials_left));
-            let Some(outcomes) = pool.run(&batch)? else {
-                return self.give_up();
-            };
-            self.judge(&batch, outcomes)?;
+            match pool.run(&batch)? {
+                Ran::Whole(outcomes) => self.judge(&batch, outcomes)?,
+                Ran::Prefix(outcomes) => return self.give_up(before, &batch, outcomes),
+            }
             last_batch = began.elapsed();
             self.pulse_if_due();
         }
@@ -405,27 +411,61 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Ends a session inside a batch that takes too long: everything since the
-    /// last checkpoint will be repeated, so the summary describes that one.
-    fn give_up(&mut self) -> Result<Ended> {
+    /// Ends a session inside a batch that takes too long. What is done of it
+    /// counts: a campaign cut at that number of executions plans just those
+    /// trials. Without a copy from before the batch, everything since the last
+    /// checkpoint will be repeated, and the summary describes that one.
+    fn give_up(
+        &mut self,
+        before: Option<Engine>,
+        batch: &Batch,
+        outcomes: Vec<Outcome>,
+    ) -> Result<Ended> {
+        self.is_tail = true;
+        match before {
+            Some(before) => self.judge_prefix(before, batch, outcomes)?,
+            None => self.back_to_checkpoint()?,
+        }
+        Ok(if self.session.stop.is_interrupted() {
+            Ended::Interrupted
+        } else {
+            Ended::Time
+        })
+    }
+
+    fn judge_prefix(
+        &mut self,
+        before: Engine,
+        batch: &Batch,
+        mut outcomes: Vec<Outcome>,
+    ) -> Result<()> {
+        self.engine = before.clone();
+        let cut = self.engine.next_batch(outcomes.len() as u64);
+        if is_prefix(&cut, batch) {
+            outcomes.truncate(cut.len());
+            self.judge(&cut, outcomes)
+        } else {
+            // A guidance that plans otherwise when it has less room: then the
+            // batch counts for nothing.
+            self.engine = before;
+            Ok(())
+        }
+    }
+
+    fn back_to_checkpoint(&mut self) -> Result<()> {
         let execs = self.engine.stats().execs;
         let (header, state) = self
             .store
             .back_to_checkpoint::<State>(self.session.record)?
             .expect("a session begins with a checkpoint");
         self.engine = Engine::resume(self.session.config.clone(), state)?;
-        self.is_tail = true;
         self.emit(Event::Warning(Warning {
             text: format!(
                 "gave up a batch that takes too long; the {} executions since the last checkpoint will be repeated",
                 execs - header.execs
             ),
         }));
-        Ok(if self.session.stop.is_interrupted() {
-            Ended::Interrupted
-        } else {
-            Ended::Time
-        })
+        Ok(())
     }
 
     fn end(mut self, ended: Ended) -> Result<Summary> {
@@ -477,6 +517,19 @@ impl Campaign<'_> {
         self.store.record_event(&event);
         self.session.reporter.report(&event);
     }
+}
+
+/// Whether the trials of one batch are the first ones of another.
+fn is_prefix(cut: &Batch, whole: &Batch) -> bool {
+    let (mut scratch, mut input) = (Scratch::default(), Vec::new());
+    let (mut whole_scratch, mut whole_input) = (Scratch::default(), Vec::new());
+    cut.len() <= whole.len()
+        && (0..cut.len()).all(|index| {
+            cut.build(index, &mut scratch, &mut input);
+            whole.build(index, &mut whole_scratch, &mut whole_input);
+            let kind = |batch: &Batch| (batch.variant(index), batch.wants_detail(index));
+            input == whole_input && kind(cut) == kind(whole)
+        })
 }
 
 /// Stacks of a batch's findings, by trial.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::bail;
@@ -281,6 +281,12 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
         let began = Instant::now();
         let summary = session(root.path(), slow).unwrap();
         assert_eq!(summary.ended, Ended::Time);
+        // What was done counts, and is what a campaign of that length does.
+        let execs = summary.counters.execs;
+        assert!(execs > 0, "workers {workers}");
+        let cut = tempfile::tempdir().unwrap();
+        let as_long = session(cut.path(), How { execs, ..HOW }).unwrap();
+        assert_eq!(summary.state_hash, as_long.state_hash, "{execs} executions");
         assert!(
             began.elapsed() < Duration::from_secs(6),
             "{:?}",

@@ -10,8 +10,7 @@
 //! allocated for a boring trial.
 //!
 //! This module knows neither wasm nor the store. It reads the clock for one
-//! purpose: to give up a batch that cannot be finished in time. A batch given
-//! up leaves no trace.
+//! purpose: to give up a batch that cannot be finished in time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -49,8 +48,9 @@ const SLOTS_AT_ONCE: usize = 4;
 /// planning takes some 20 µs; waking a parked thread takes 50.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// How long a batch may go on after the session should have ended.
-const GRACE: Duration = Duration::from_millis(1_000);
+/// How long a batch may go on after the session should have ended: nearly all
+/// batches end by themselves within it.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// Fuel between two looks at the clock: about a millisecond of work.
 const FUEL_PER_LOOK: u64 = 1_000_000;
@@ -59,6 +59,15 @@ const FUEL_PER_LOOK: u64 = 1_000_000;
 /// trials is nothing; and trials may be slow for reasons that no fuel shows,
 /// such as a fresh instance each.
 const FUEL_PER_TRIAL: u64 = FUEL_PER_LOOK / 32;
+
+/// What came of a batch.
+#[derive(Debug)]
+pub enum Ran {
+    /// All outcomes, in order.
+    Whole(Vec<Outcome>),
+    /// The session had to end: the outcomes of the first trials, in order.
+    Prefix(Vec<Outcome>),
+}
 
 /// What ends a session early. Shared with signal handlers.
 #[derive(Clone, Debug)]
@@ -174,9 +183,9 @@ impl Pool {
         }
     }
 
-    /// Runs a batch: outcomes in order, or `None` if it was given up because
-    /// the session has to end. Errs with the error of the earliest trial.
-    pub fn run(&mut self, batch: &Arc<Batch>) -> Result<Option<Vec<Outcome>>> {
+    /// Runs a batch, or the beginning of one if the session has to end. Errs
+    /// with the error of the earliest trial.
+    pub fn run(&mut self, batch: &Arc<Batch>) -> Result<Ran> {
         if self.helpers.is_empty() {
             self.run_alone(batch)
         } else {
@@ -184,7 +193,7 @@ impl Pool {
         }
     }
 
-    fn run_alone(&mut self, batch: &Batch) -> Result<Option<Vec<Outcome>>> {
+    fn run_alone(&mut self, batch: &Batch) -> Result<Ran> {
         let mut outcomes = Vec::with_capacity(batch.len());
         let mut fuel = 0;
         for index in 0..batch.len() {
@@ -194,14 +203,14 @@ impl Pool {
             if fuel >= FUEL_PER_LOOK {
                 fuel = 0;
                 if self.is_overdue() && index + 1 < batch.len() {
-                    return Ok(None);
+                    return Ok(Ran::Prefix(outcomes));
                 }
             }
         }
-        Ok(Some(outcomes))
+        Ok(Ran::Whole(outcomes))
     }
 
-    fn run_shared(&mut self, batch: &Arc<Batch>) -> Result<Option<Vec<Outcome>>> {
+    fn run_shared(&mut self, batch: &Arc<Batch>) -> Result<Ran> {
         let job = self.publish(batch);
         let mut fuel = 0;
         while let Some(slots) = job.take() {
@@ -220,18 +229,15 @@ impl Pool {
         if let Some((_, error)) = error {
             return Err(error);
         }
-        if job.given_up.load(Ordering::Acquire) {
-            for slot in job.slots.iter() {
-                slot.lock().expect("no worker panicked").clear();
-            }
-            return Ok(None);
+        let outcomes = job.collect();
+        if outcomes.len() < batch.len() {
+            assert!(
+                job.given_up.load(Ordering::Acquire),
+                "every trial has an outcome"
+            );
+            return Ok(Ran::Prefix(outcomes));
         }
-        let mut outcomes = Vec::with_capacity(batch.len());
-        for slot in &job.slots[..job.slot_count] {
-            outcomes.append(&mut slot.lock().expect("no worker panicked"));
-        }
-        assert_eq!(outcomes.len(), batch.len(), "every trial has one outcome");
-        Ok(Some(outcomes))
+        Ok(Ran::Whole(outcomes))
     }
 
     /// Hands a batch to the helpers.
@@ -374,6 +380,21 @@ impl Job {
         drop(outcomes);
         self.done.fetch_add(1, Ordering::SeqCst);
         fuel
+    }
+
+    /// Empties the slots: outcomes in order, up to the first trial without one.
+    fn collect(&self) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(self.batch.len());
+        let mut is_whole = true;
+        for (slot, place) in self.slots[..self.slot_count].iter().enumerate() {
+            let mut found = place.lock().expect("no worker panicked");
+            if is_whole {
+                outcomes.append(&mut found);
+            }
+            found.clear();
+            is_whole &= outcomes.len() == ((slot + 1) * SLOT).min(self.batch.len());
+        }
+        outcomes
     }
 
     /// Gives up the rest; slots still count as done when somebody took them.
