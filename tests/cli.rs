@@ -25,9 +25,14 @@ fn every_case_prints_what_it_should() {
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
             scope.spawn(|| {
-                while let Some(path) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                while let Some(path) =
+                    cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
                     if let Err(failure) = run_case(path) {
-                        failures.lock().unwrap().push(format!("{}: {failure}", path.display()));
+                        failures
+                            .lock()
+                            .unwrap()
+                            .push(format!("{}: {failure}", path.display()));
                     }
                 }
             });
@@ -60,9 +65,13 @@ fn run_case(path: &Path) -> Result<(), String> {
     }
     let (mut stdout, mut stderr) = (String::new(), String::new());
     for line in text.lines() {
-        let Some((verb, rest)) = line.strip_prefix(";; ").and_then(|step| step.split_once(": ")) else {
+        let Some((verb, rest)) = line
+            .strip_prefix(";; ")
+            .and_then(|step| step.split_once(':'))
+        else {
             continue;
         };
+        let rest = &with_finding(folder.path(), rest.trim_start());
         let code = match verb {
             "RUN" => 0,
             "FINDS" => 1,
@@ -77,7 +86,10 @@ fn run_case(path: &Path) -> Result<(), String> {
             .current_dir(folder.path())
             .env("NO_COLOR", "1")
             .env("COLUMNS", "100")
-            .env("SANDGLASS_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"))
+            .env(
+                "SANDGLASS_CACHE",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+            )
             .output()
             .map_err(|e| e.to_string())?;
         stdout.push_str(&redact(&String::from_utf8_lossy(&output.stdout)));
@@ -91,6 +103,22 @@ fn run_case(path: &Path) -> Result<(), String> {
     }
     compare(&path.with_extension("stdout"), &stdout)?;
     compare(&path.with_extension("stderr"), &stderr)
+}
+
+/// `%finding%` stands for the first folder in `o/findings`: its name has a hash.
+fn with_finding(folder: &Path, rest: &str) -> String {
+    if !rest.contains("%finding%") {
+        return rest.to_owned();
+    }
+    let entries = fs::read_dir(folder.join("o/findings"))
+        .into_iter()
+        .flatten();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    rest.replace("%finding%", names.first().map_or("none", |name| name))
 }
 
 /// The steps that are no runs. Unknown words are prose.
@@ -136,7 +164,10 @@ fn unescape(text: &str) -> Vec<u8> {
             (b'\\', [b'x', high, low, after @ ..]) => {
                 let digits = [*high, *low];
                 let digits = std::str::from_utf8(&digits).expect("two digits");
-                (after, bytes.push(u8::from_str_radix(digits, 16).expect("two digits")))
+                (
+                    after,
+                    bytes.push(u8::from_str_radix(digits, 16).expect("two digits")),
+                )
             }
             _ => (after, bytes.push(byte)),
         };
@@ -144,11 +175,20 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Replaces what differs from run to run or from machine to machine: times,
-/// rates, long hashes, and numbers of processes.
+/// Replaces what differs from run to run or from machine to machine (times,
+/// rates, long hashes) and leaves out what appears when a machine is slow.
 fn redact(text: &str) -> String {
     let mut out = String::new();
-    for line in text.lines() {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let is_rate = line.contains(" execution") && line.contains("/s), ");
+        let is_pulse = is_rate && !lines.peek().is_some_and(|next| next.starts_with("ended: "));
+        if is_pulse
+            || line.contains(r#"{"event":"pulse""#)
+            || line.contains(r#"{"event":"checkpoint""#)
+        {
+            continue;
+        }
         let mut line = line.to_owned();
         for field in ["\"elapsed_ms\":", "\"execs_per_sec\":"] {
             if let Some(at) = line.find(field) {
@@ -158,10 +198,14 @@ fn redact(text: &str) -> String {
             }
         }
         // `    1.2s 1,000 executions (12,345/s), …`
-        if let (Some(at), Some(open), Some(close)) = (line.find(" executions ("), line.find('('), line.find("/s)")) {
+        if let (true, Some(open), Some(close)) = (is_rate, line.find('('), line.find("/s)")) {
             line.replace_range(open + 1..close, "RATE");
-            let count = line[..at].rfind(' ').unwrap_or(0);
-            line.replace_range(..count, "TIME");
+            let time = line.trim_start().split(' ').next().map_or(0, str::len);
+            line = format!("TIME{}", &line.trim_start()[time..]);
+        }
+        // `resumed at 1,024 executions after 0.2s`
+        if let (true, Some(at)) = (line.starts_with("resumed at "), line.rfind(' ')) {
+            line.replace_range(at + 1.., "TIME");
         }
         out.push_str(&redact_hashes(&line));
         out.push('\n');
@@ -201,5 +245,7 @@ fn compare(path: &Path, actual: &str) -> Result<(), String> {
         return written.map_err(|e| e.to_string());
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Err(format!("{name} differs\n--- expected\n{expected}+++ printed\n{actual}"))
+    Err(format!(
+        "{name} differs\n--- expected\n{expected}+++ printed\n{actual}"
+    ))
 }

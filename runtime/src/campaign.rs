@@ -110,6 +110,7 @@ pub fn run(
         engine,
         store,
         last_checkpoint: now,
+        checkpoint_execs: None,
         last_pulse: now,
         pulse_execs: 0,
         is_tail: false,
@@ -128,6 +129,8 @@ struct Campaign<'a> {
     /// Executions when the corpus last grew.
     last_new_exec: u64,
     last_checkpoint: Instant,
+    /// Executions at the last checkpoint of this session.
+    checkpoint_execs: Option<u64>,
     last_pulse: Instant,
     pulse_execs: u64,
     /// Whether batches may be cut by the budget: no more checkpoints.
@@ -399,6 +402,9 @@ impl Campaign<'_> {
 
     fn checkpoint(&mut self) -> Result<()> {
         let execs = self.engine.stats().execs;
+        if self.checkpoint_execs == Some(execs) {
+            return Ok(());
+        }
         let elapsed_ms = self.session.clock.elapsed_ms();
         self.store.checkpoint(
             self.session.record,
@@ -407,6 +413,7 @@ impl Campaign<'_> {
             self.engine.checkpoint(),
         )?;
         self.last_checkpoint = Instant::now();
+        self.checkpoint_execs = Some(execs);
         self.emit(Event::Checkpoint(Checkpoint { execs }));
         Ok(())
     }

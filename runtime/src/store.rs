@@ -136,7 +136,7 @@ impl Opened {
         };
         Err(with_next(
             format!(
-                "{}: belongs to another campaign: {} was {}, now {}",
+                "{}: belongs to another campaign: {}: was {}, now {}",
                 show(&self.root),
                 difference.what,
                 difference.before,

@@ -12,6 +12,7 @@ use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 #[derive(Debug, Parser)]
 #[command(
     name = "sandglass",
+    bin_name = "sandglass",
     version,
     about,
     after_help = "Exit codes: 0 fine, 1 findings were made, 2 wrong invocation or unusable module, 3 our own fault.",

@@ -61,7 +61,7 @@ pub(super) fn run(args: CminArgs) -> Result<u8> {
         number(feature_count(&candidates)),
     ));
     if failing > 0 {
-        sink.line(&format!("left out {} that fail", plural(failing, "input")));
+        sink.line(&format!("left out findings: {}", plural(failing, "input")));
     }
     Ok(exit_code::FINE)
 }

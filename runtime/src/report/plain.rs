@@ -82,9 +82,9 @@ impl Plain {
             n => format!(" ({n} slow)"),
         };
         self.sink.line(&format!(
-            "{:>7} {} executions ({}/s), {} of {} edges, corpus {}, {}{slow}",
+            "{:>7} {} ({}/s), {} of {} edges, corpus {}, {}{slow}",
             clock(elapsed_ms),
-            number(counters.execs),
+            plural(counters.execs, "execution"),
             number(execs_per_sec),
             counters.edges,
             counters.edges_total,
@@ -114,8 +114,8 @@ impl Reporter for Plain {
         match event {
             Event::Start(start) => self.start(start),
             Event::Resumed(resumed) => self.sink.line(&format!(
-                "resumed at {} executions after {}",
-                number(resumed.execs),
+                "resumed at {} after {}",
+                plural(resumed.execs, "execution"),
                 clock(resumed.elapsed_ms)
             )),
             Event::Finding(finding) => self.finding(finding),

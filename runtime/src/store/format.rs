@@ -41,7 +41,7 @@ pub struct Header {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// The magic bytes are missing.
-    #[error("not a checkpoint (begins with {0}), expected \"SANDCKPT\"")]
+    #[error("not a checkpoint: begins with \"{0}\", expected \"SANDCKPT\"")]
     Magic(String),
     /// Another layout.
     #[error("checkpoint has version {0}, expected {VERSION}")]
@@ -113,7 +113,7 @@ pub fn decode<S: DeserializeOwned>(bytes: &[u8]) -> Result<(Header, S), FormatEr
 fn checked_body(bytes: &[u8]) -> Result<&[u8], FormatError> {
     if bytes.len() < MAGIC.len() || bytes[..MAGIC.len()] != MAGIC {
         let start = &bytes[..bytes.len().min(MAGIC.len())];
-        return Err(FormatError::Magic(format!("{:02x?}", start)));
+        return Err(FormatError::Magic(start.escape_ascii().to_string()));
     }
     let length_error = |expected: u64| FormatError::Length {
         found: bytes.len() as u64,

@@ -112,7 +112,7 @@ fn another_campaign_is_refused_by_both_values() {
     let mut now = sample();
     now.guidance.seed = 77;
     let text = message(open(root.path()).unwrap().check(&now));
-    assert!(text.contains("seed was 1, now 77"), "{text}");
+    assert!(text.contains("seed: was 1, now 77"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,246 @@
+//! Campaigns that are stopped from outside: killed, interrupted, out of disk.
+//! Each must be resumable and end where an undisturbed one ends.
+//!
+//! `KILLS=200` kills more often; `SEED=n` chooses other moments.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Enough to take a while, few enough for many rounds.
+const EXECS: &str = "60000";
+
+struct Campaign {
+    folder: tempfile::TempDir,
+}
+
+impl Campaign {
+    fn new() -> Campaign {
+        let folder = tempfile::tempdir().unwrap();
+        let demo = sandglass_guests::RUST_DEMO;
+        fs::write(folder.path().join("t.wasm"), demo.wasm).unwrap();
+        fs::create_dir(folder.path().join("seeds")).unwrap();
+        for (index, seed) in demo.seeds.iter().enumerate() {
+            fs::write(folder.path().join("seeds").join(index.to_string()), seed).unwrap();
+        }
+        Campaign { folder }
+    }
+
+    fn command(&self, execs: &str, workers: usize) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"));
+        command
+            .args([
+                "fuzz", "t.wasm", "seeds", "--out", "o", "--json", "--fuel", "100k",
+            ])
+            .args(["--execs", execs, "--workers", &workers.to_string()])
+            .current_dir(self.folder.path())
+            .env(
+                "SANDGLASS_CACHE",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+            )
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a session to its end; its summary.
+    fn finish(&self, workers: usize) -> Value {
+        let output = self.command(EXECS, workers).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        summary(&output).unwrap_or_else(|| panic!("no summary: {}", text(&output)))
+    }
+
+    /// What is in the folder, times and numbers of workers aside.
+    fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let root = self.folder.path().join("o");
+        let mut files = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().to_owned();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if name == Path::new("events.jsonl") {
+                    files.insert(name, timeless(&fs::read_to_string(&path).unwrap()));
+                } else if name != Path::new("checkpoint") {
+                    files.insert(name, fs::read(&path).unwrap());
+                }
+            }
+        }
+        files
+    }
+}
+
+fn timeless(events: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for line in events.lines() {
+        let mut event: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
+        for field in ["elapsed_ms", "execs_per_sec", "workers"] {
+            event.remove(field);
+        }
+        out.extend(serde_json::to_vec(&event).unwrap());
+        out.push(b'\n');
+    }
+    out
+}
+
+fn text(output: &Output) -> String {
+    format!(
+        "{}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn summary(output: &Output) -> Option<Value> {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let event: Value = serde_json::from_str(stdout.lines().last()?).ok()?;
+    (event["event"] == "summary").then_some(event)
+}
+
+/// Waits until the campaign proper has begun, so that a kill hits it.
+fn await_start(child: &mut Child) -> BufReader<std::process::ChildStdout> {
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("\"checkpoint\"") && !line.contains("\"resumed\"") {
+        line.clear();
+        assert_ne!(
+            lines.read_line(&mut line).unwrap(),
+            0,
+            "the campaign ended early"
+        );
+    }
+    lines
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+#[test]
+fn killed_anywhere_it_ends_where_an_undisturbed_one_does() {
+    let undisturbed = Campaign::new();
+    let began = std::time::Instant::now();
+    let expected = undisturbed.finish(1);
+    let whole = began.elapsed();
+    let contents = undisturbed.contents();
+    let seed = number("SEED", 1);
+    println!("SEED={seed}");
+    let mut state = seed;
+    let mut killed = 0;
+    let mut campaign = Campaign::new();
+    while killed < number("KILLS", 12) {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let workers = 1 + (state >> 40) as usize % 2;
+        let mut child = campaign.command(EXECS, workers).spawn().unwrap();
+        let stdout = await_start(&mut child);
+        // Within the first half, for a resumed campaign has less to do.
+        std::thread::sleep(whole.mul_f64((state >> 33) as f64 / f64::from(1u32 << 31) / 2.0));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ended = stdout
+            .lines()
+            .any(|line| line.is_ok_and(|line| line.contains("\"summary\"")));
+        if ended {
+            // Too late: a kill counts only when it hit.
+            campaign = Campaign::new();
+            continue;
+        }
+        killed += 1;
+        // Every third campaign is killed again while it resumes.
+        if killed % 3 != 0 {
+            let resumed = campaign.finish(workers);
+            assert_eq!(
+                resumed["state_hash"], expected["state_hash"],
+                "kill {killed}"
+            );
+            assert_eq!(campaign.contents(), contents, "kill {killed}");
+            campaign = Campaign::new();
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_a_clean_state() {
+    let campaign = Campaign::new();
+    let mut child = campaign.command("100000000", 2).spawn().unwrap();
+    let stdout = await_start(&mut child);
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let last = stdout.lines().map(Result::unwrap).last().unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(0) || code == Some(1), "{code:?}");
+    let event: Value = serde_json::from_str(&last).unwrap();
+    assert_eq!(event["ended"], "interrupted", "{last}");
+    let execs = event["execs"].as_u64().unwrap();
+    assert!(execs > 0 && execs < 100_000_000);
+    // As many executions undisturbed come to the same.
+    let other = Campaign::new();
+    let output = other.command(&execs.to_string(), 1).output().unwrap();
+    assert_eq!(summary(&output).unwrap()["state_hash"], event["state_hash"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_folder_resumes() {
+    let undisturbed = Campaign::new();
+    let expected = undisturbed.finish(1);
+    for blocks in [0, 1, 2, 4, 8] {
+        let campaign = Campaign::new();
+        let command = campaign.command(EXECS, 1);
+        // Files larger than the limit fail like those on a full disk.
+        let script = format!("ulimit -f {blocks} && exec \"$0\" \"$@\"");
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .current_dir(campaign.folder.path())
+            .env(
+                "SANDGLASS_CACHE",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+            )
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{blocks}: {}", text(&output));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            stderr.contains("error: ") && stderr.contains("o/"),
+            "{blocks}: {stderr}"
+        );
+        let resumed = campaign.finish(1);
+        assert_eq!(resumed["state_hash"], expected["state_hash"], "{blocks}");
+        assert_eq!(campaign.contents(), undisturbed.contents(), "{blocks}");
+    }
+}
+
+#[test]
+fn two_processes_on_one_folder_are_refused() {
+    let campaign = Campaign::new();
+    let mut child = campaign.command("100000000", 1).spawn().unwrap();
+    let _stdout = await_start(&mut child);
+    let second = campaign.command("100000000", 1).output().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(second.status.code(), Some(2), "{}", text(&second));
+    let stderr = String::from_utf8_lossy(&second.stderr);
+    assert!(
+        stderr.contains("o: in use by another sandglass process"),
+        "{stderr}"
+    );
+}
