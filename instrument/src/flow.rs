@@ -25,6 +25,8 @@ pub(crate) struct Arm {
     pub(crate) weight: u64,
     /// Does control go back to the head of a loop?
     pub(crate) back: bool,
+    /// Does it spend from the budget? All that go back do.
+    pub(crate) ticks: bool,
 }
 
 /// A place where control flow decides.
@@ -151,10 +153,10 @@ impl Walk<'_> {
     fn decide(&mut self, at: (InstrSeqId, usize), loc: InstrLocId, arms: Vec<(ArmKind, Goal)>) {
         let offset = if loc.is_default() { 0 } else { loc.data() };
         let arms = arms.into_iter().enumerate().map(|(index, (kind, goal))| match goal {
-            Goal::Known(weight) => Arm { kind, weight, back: false },
+            Goal::Known(weight) => Arm { kind, weight, back: false, ticks: false },
             Goal::Head(head) => {
                 self.waiting.entry(head).or_default().push((at, index));
-                Arm { kind, weight: 0, back: true }
+                Arm { kind, weight: 0, back: true, ticks: true }
             }
         });
         let arms = arms.collect();

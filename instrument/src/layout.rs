@@ -11,19 +11,14 @@ use serde::{Deserialize, Serialize};
 
 /// u32, non-zero once the run did what a reset from outside cannot undo.
 pub const IRREVERSIBLE: u32 = 0;
-/// i32, how many beats are left before the host is asked whether to go on.
-pub const BEATS: u32 = 4;
 /// u64, fuel that is not a function of the counters: bulk operations and host calls.
 pub const EXTRA_FUEL: u32 = 8;
 /// i32, how deep recursive calls may nest.
 pub const DEPTH_LIMIT: u32 = 16;
+/// i64, fuel that a run may spend.
+pub const BUDGET: u32 = 24;
 /// First byte after the header: the saved globals.
 pub(crate) const SAVED: u32 = 64;
-
-/// Beats between two visits of the host; a beat is [`TICKS_PER_BEAT`] passes of one back edge.
-pub const BEATS_PER_VISIT: i32 = 64;
-/// Passes of one back edge, or entries of one recursive function, that make a beat.
-pub const TICKS_PER_BEAT: i32 = 4096;
 
 /// Pages of 64 KiB that inputs get in the memory of a guest without `malloc`.
 pub const INPUT_PAGES: u64 = 16;

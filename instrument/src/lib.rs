@@ -143,7 +143,7 @@ impl Instrumenter {
         self.module.exports.add("__sandglass_side", side);
 
         let host = self.host_functions();
-        let fuel = fuel::functions(&mut self.module, side, host.visit);
+        let fuel = fuel::functions(&mut self.module, side, SETUP_FUEL);
         let left = self.module.globals.add_local(
             ValType::I32,
             true,
@@ -165,7 +165,10 @@ impl Instrumenter {
             if let Some(marks) = &marks {
                 marks::instrument(&mut self.module, id, marks);
             }
-            let flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), &graph);
+            let mut flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), &graph);
+            if !self.probes.ticks {
+                flow.decisions.values_mut().flat_map(|d| &mut d.arms).for_each(|arm| arm.ticks = false);
+            }
             let arms_start = self.functions.len() as u32 + arm_probes.len() as u32;
             let recursive = graph.is_recursive(id);
             map.probes.push(Probe {
@@ -191,15 +194,23 @@ impl Instrumenter {
                 entry: layout.counters + position as u32 * 4,
                 arms: layout.counters + arms_start * 4,
             };
+            let purse = fuel::purse(&mut self.module, id, &flow, &fuel);
             let landing = || {
                 let mut code = Code::default();
+                fuel::on_landing(&mut code, purse, &fuel);
                 if let Some(saved) = saved {
                     code.get(saved).global_set(left);
                 }
                 code
             };
-            edges::instrument(&mut self.module, id, &flow, &counters, &fuel, recursive, &landing);
-            depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
+            if self.probes.counts {
+                let ticks = recursive && self.probes.ticks;
+                edges::instrument(&mut self.module, id, &flow, &counters, purse, ticks, &landing);
+                fuel::keep_in_step(&mut self.module, id, purse, &fuel);
+            }
+            if self.probes.depth {
+                depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
+            }
             fuel::charge_bulk(&mut self.module, id, &fuel);
             if self.probes.entry {
                 globals::flag_irreversible(&mut self.module, id, side);
@@ -212,7 +223,7 @@ impl Instrumenter {
         map.probes.extend(arm_probes);
         assert_eq!(map.probes.len() as u32, probe_count, "arms were counted before the passes ran");
         if let Some(entry) = entry {
-            entry::functions(&mut self.module, side, left, entry, &state);
+            entry::functions(&mut self.module, side, left, &fuel, entry, &state);
         }
         let wasm = self.module.emit_wasm();
         self.finish(wasm, map)
@@ -247,7 +258,6 @@ impl Instrumenter {
         };
         let i = ValType::I32;
         Host {
-            visit: import("visit", &[]),
             unreachable: import("unreachable", &[i]),
             overflow: import("overflow", &[]),
             report: self.probes.compares.then(|| import("compare", &[i, i, i, i, i])),
@@ -273,11 +283,13 @@ impl Instrumenter {
     }
 }
 
+/// Fuel that all set-up functions together may spend: seconds.
+const SETUP_FUEL: i64 = 4_000_000_000;
+
 /// Depth that set-up functions may use before the host has set a limit.
 const DEFAULT_DEPTH: i32 = 10_000;
 
 struct Host {
-    visit: FunctionId,
     unreachable: FunctionId,
     overflow: FunctionId,
     report: Option<FunctionId>,

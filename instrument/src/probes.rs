@@ -4,9 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
 
-/// Which signals a build of a module records.
+/// Which signals a build of a module records. All builds that run inputs have the first three;
+/// they can be left out to see what each costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probes {
+    /// A counter per edge.
+    pub counts: bool,
+    /// The budget that ends endless runs.
+    pub ticks: bool,
+    /// The limit on recursive calls.
+    pub depth: bool,
     /// Operands of comparisons.
     pub compares: bool,
     /// A mark per written block of memory, for resets that cannot use page protection.
@@ -18,11 +25,11 @@ pub struct Probes {
 
 impl Probes {
     /// The build that campaigns use.
-    pub const FAST: Probes = Probes { compares: false, marks: false, entry: true };
+    pub const FAST: Probes = Probes { counts: true, ticks: true, depth: true, compares: false, marks: false, entry: true };
     /// The build for inputs whose comparisons are wanted.
-    pub const COMPARES: Probes = Probes { compares: true, marks: false, entry: true };
+    pub const COMPARES: Probes = Probes { compares: true, ..Probes::FAST };
     /// The build for hosts without page protection.
-    pub const MARKS: Probes = Probes { compares: false, marks: true, entry: true };
+    pub const MARKS: Probes = Probes { marks: true, ..Probes::FAST };
 }
 
 /// Which arm of a decision a probe counts.

@@ -4,6 +4,10 @@
 //! result is tested for zero through any chain of `or` (how compilers inline `memcmp`), and the
 //! arguments of functions named like `memcmp` and `strcmp`.
 //!
+//! An operand that was computed by invertible operators with constants (`x - 5 <u 10`, `~x == y`) is
+//! logged a second time, as a site of its own, with both operands taken back to where it came from
+//! (`x` and `15`, `x` and `~y`): it is `x` that stands in the input.
+//!
 //! ```wat
 //! ;; before     ;; after
 //! i32.eq        local.set $r  local.set $l
@@ -20,12 +24,24 @@ use crate::layout::{COMPARE_BYTES, COMPARE_SLOTS};
 use crate::probes::CompareSite;
 
 /// A comparison to be logged.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Site {
     position: usize,
     ty: ValType,
     site: CompareSite,
+    /// What is done to both operands before they are logged.
+    undo: Vec<Step>,
 }
+
+/// One operator with a constant as its right operand.
+#[derive(Clone, Copy)]
+struct Step {
+    op: BinaryOp,
+    by: i64,
+}
+
+/// More steps than this are not undone: hashes are long, and other than that nothing is.
+const STEPS_MAX: usize = 4;
 
 /// The comparisons of one function, by sequence.
 pub(crate) type Sites = BTreeMap<ir::InstrSeqId, Vec<Site>>;
@@ -73,7 +89,7 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
         let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
         let mut code = Code::default();
         for (position, (instr, loc)) in instrs.into_iter().enumerate() {
-            if let Some(site) = sites.next_if(|s| s.position == position) {
+            while let Some(site) = sites.next_if(|s| s.position == position) {
                 let known = locals.iter().find(|(ty, ..)| *ty == site.ty).copied();
                 let (_, left, right) = known.unwrap_or_else(|| {
                     let pair = (site.ty, module.locals.add(site.ty), module.locals.add(site.ty));
@@ -81,8 +97,14 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
                     pair
                 });
                 code.set(right).set(left).i32(address.cast_signed());
-                widen(code.get(left), site.ty);
-                widen(code.get(right), site.ty);
+                for operand in [left, right] {
+                    code.get(operand);
+                    for step in &site.undo {
+                        if site.ty == ValType::I32 { code.i32(step.by as i32) } else { code.i64(step.by) };
+                        code.bin(step.op);
+                    }
+                    widen(&mut code, site.ty);
+                }
                 code.call(log).get(left).get(right);
                 address += COMPARE_BYTES;
             }
@@ -148,17 +170,59 @@ fn widen(code: &mut Code, ty: ValType) {
     };
 }
 
-/// What is known of a value on the stack: the `xor`s (by position) that it is zero without, and
-/// whether it is a constant.
+/// What is known of a value on the stack: the `xor`s (by position) that it is zero without,
+/// whether it is a constant, and what takes it back to what it was computed from.
 #[derive(Clone, Default)]
 struct Origin {
     xors: BTreeSet<usize>,
     constant: Option<i64>,
+    undo: Vec<Step>,
+}
+
+/// The inverse of `value op by`, or of `by op value`, as steps to the right of it.
+fn inverse(op: BinaryOp, by: i64, value_is_right: bool) -> Option<Vec<Step>> {
+    use BinaryOp as B;
+    let step = |op, by| Step { op, by };
+    Some(match op {
+        B::I32Add => vec![step(B::I32Sub, by)],
+        B::I64Add => vec![step(B::I64Sub, by)],
+        B::I32Sub if value_is_right => vec![step(B::I32Sub, by), step(B::I32Mul, -1)],
+        B::I64Sub if value_is_right => vec![step(B::I64Sub, by), step(B::I64Mul, -1)],
+        B::I32Sub => vec![step(B::I32Add, by)],
+        B::I64Sub => vec![step(B::I64Add, by)],
+        B::I32Xor | B::I64Xor => vec![step(op, by)],
+        B::I32Mul | B::I64Mul if by & 1 == 1 => vec![step(op, odd_inverse(by))],
+        B::I32Rotl if !value_is_right => vec![step(B::I32Rotr, by)],
+        B::I32Rotr if !value_is_right => vec![step(B::I32Rotl, by)],
+        B::I64Rotl if !value_is_right => vec![step(B::I64Rotr, by)],
+        B::I64Rotr if !value_is_right => vec![step(B::I64Rotl, by)],
+        _ => return None,
+    })
+}
+
+/// The inverse modulo 2^64 of an odd number, by Newton's iteration: five rounds double 3 correct
+/// bits to 96.
+fn odd_inverse(of: i64) -> i64 {
+    (0..5).fold(of, |x, _| x.wrapping_mul(2i64.wrapping_sub(of.wrapping_mul(x))))
+}
+
+/// What takes the result of an operator back: its own inverse, then that of its operand.
+fn undo(op: BinaryOp, left: &Origin, right: &Origin) -> Vec<Step> {
+    let (value, by, value_is_right) = match (left.constant, right.constant) {
+        (None, Some(by)) => (left, by, false),
+        (Some(by), None) => (right, by, true),
+        _ => return Vec::new(),
+    };
+    let Some(mut steps) = inverse(op, by, value_is_right) else { return Vec::new() };
+    steps.extend(&value.undo);
+    steps.truncate(STEPS_MAX);
+    steps
 }
 
 /// Straight-line abstract interpretation: comparisons, and the `xor`s whose result is tested.
 fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
-    let mut found: BTreeMap<usize, Site> = BTreeMap::new();
+    // By position; of one position: as it stands, then without what was done to the left, the right.
+    let mut found: BTreeMap<(usize, usize), Site> = BTreeMap::new();
     let mut xors: BTreeMap<usize, Site> = BTreeMap::new();
     let mut stack: Vec<Origin> = Vec::new();
     let mut locals: BTreeMap<LocalId, Origin> = BTreeMap::new();
@@ -203,7 +267,7 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         stack.push(Origin::default());
                     }
                     UnaryOp::I64ExtendUI32 | UnaryOp::I64ExtendSI32 | UnaryOp::I32WrapI64 => {
-                        stack.push(Origin { xors: value.xors, constant: None });
+                        stack.push(Origin { xors: value.xors, ..Origin::default() });
                     }
                     _ => stack.push(Origin::default()),
                 }
@@ -220,7 +284,10 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                     if !zero && !(right.constant.is_some() && left.constant.is_some()) {
                         let width = if matches!(ty, ValType::I32 | ValType::F32) { 4 } else { 8 };
                         let site = CompareSite { offset: loc.data(), width, constant: right.constant.is_some() };
-                        found.insert(position, Site { position, ty, site });
+                        let undos = [&Vec::new(), &left.undo, &right.undo];
+                        for (nth, undo) in undos.into_iter().enumerate().filter(|(nth, undo)| *nth == 0 || !undo.is_empty()) {
+                            found.insert((position, nth), Site { position, ty, site, undo: undo.clone() });
+                        }
                     }
                     tested = zero.then_some(left);
                     stack.push(Origin::default());
@@ -229,16 +296,17 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         BinaryOp::I32Xor | BinaryOp::I64Xor => {
                             let (ty, width) = if matches!(op, BinaryOp::I32Xor) { (ValType::I32, 4) } else { (ValType::I64, 8) };
                             let site = CompareSite { offset: loc.data(), width, constant };
-                            xors.insert(position, Site { position, ty, site });
-                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None });
+                            xors.insert(position, Site { position, ty, site, undo: Vec::new() });
+                            let undo = undo(*op, &left, &right);
+                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None, undo });
                         }
                         BinaryOp::I32Or | BinaryOp::I64Or => {
-                            stack.push(Origin { xors: &left.xors | &right.xors, constant: None });
+                            stack.push(Origin { xors: &left.xors | &right.xors, ..Origin::default() });
                         }
                         BinaryOp::I32And | BinaryOp::I64And => {
-                            stack.push(Origin { xors: if constant { left.xors } else { BTreeSet::new() }, constant: None });
+                            stack.push(Origin { xors: if constant { left.xors } else { BTreeSet::new() }, ..Origin::default() });
                         }
-                        _ => stack.push(Origin::default()),
+                        _ => stack.push(Origin { undo: undo(*op, &left, &right), ..Origin::default() }),
                     }
                 }
             }
@@ -264,7 +332,7 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
             }
         }
         for xor in tested.into_iter().flat_map(|origin| origin.xors) {
-            found.insert(xor, xors[&xor]);
+            found.insert((xor, 0), xors[&xor].clone());
         }
     }
     found.into_values().collect()
@@ -283,4 +351,16 @@ fn compared_type(op: BinaryOp) -> Option<ValType> {
         B::F64Eq | B::F64Ne | B::F64Lt | B::F64Gt | B::F64Le | B::F64Ge => ValType::F64,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_numbers_have_inverses() {
+        for of in [1, 3, 5, 255, -1, 0x0100_0193, i64::MAX] {
+            assert_eq!(odd_inverse(of).wrapping_mul(of), 1, "{of}");
+        }
+    }
 }

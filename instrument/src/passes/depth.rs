@@ -64,7 +64,7 @@ pub(crate) fn instrument(
     func.block_mut(entry).instrs = before.0;
     for seq in sequences(func) {
         if seq != entry {
-            retarget(&mut func.block_mut(seq).instrs, entry, body, left);
+            retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |code| leave(code, left));
         }
     }
 }
@@ -73,8 +73,14 @@ fn leave(code: &mut Code, left: GlobalId) {
     code.global_get(left).i32(1).bin(BinaryOp::I32Add).global_set(left);
 }
 
-/// Branches to the function's own label, and returns, go to the end of the wrapped body.
-fn retarget(instrs: &mut Vec<(Instr, ir::InstrLocId)>, entry: InstrSeqId, body: InstrSeqId, left: GlobalId) {
+/// Branches to the function's own label, and returns, go to the end of the wrapped body; `leave`
+/// goes before tail calls.
+pub(crate) fn retarget(
+    instrs: &mut Vec<(Instr, ir::InstrLocId)>,
+    entry: InstrSeqId,
+    body: InstrSeqId,
+    leave: &mut dyn FnMut(&mut Code),
+) {
     let swap = |label: &mut InstrSeqId| {
         if *label == entry {
             *label = body;
@@ -96,7 +102,7 @@ fn retarget(instrs: &mut Vec<(Instr, ir::InstrLocId)>, entry: InstrSeqId, body: 
                 | ir::TryTableCatch::CatchAllRef { label } => swap(label),
             }),
             Instr::Return(_) => instr = ir::Br { block: body }.into(),
-            Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) => leave(&mut code, left),
+            Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) => leave(&mut code),
             _ => {}
         }
         code.op_at(instr, loc);

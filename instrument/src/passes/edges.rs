@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Joins have no probe: what runs after them is implied by the arms that lead there. A count
-//! whose arm closes a cycle also ticks (see `fuel`).
+//! whose arm closes a cycle also spends fuel (see `fuel`).
 
 use std::collections::BTreeMap;
 use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, StoreKind, TryTableCatch};
@@ -31,7 +31,7 @@ use walrus::{FunctionId, LocalId, MemoryId, Module, RefType, ValType};
 
 use crate::emit::{Code, sequence, sequences, signature};
 use crate::flow::{Arm, Decision, Flow, catch_label};
-use crate::passes::fuel::{Fuel, tick};
+use crate::passes::fuel::Purse;
 
 /// Where a function's counters lie.
 pub(crate) struct Counters {
@@ -45,7 +45,6 @@ pub(crate) struct Counters {
 
 /// Scratch locals of the function being rewritten.
 struct Scratch {
-    count: Option<LocalId>,
     index: Option<LocalId>,
     slot: Option<LocalId>,
 }
@@ -57,7 +56,7 @@ pub(crate) fn instrument(
     id: FunctionId,
     flow: &Flow,
     counters: &Counters,
-    fuel: &Fuel,
+    purse: Purse,
     ticks_at_entry: bool,
     landing: &dyn Fn() -> Code,
 ) {
@@ -67,7 +66,7 @@ pub(crate) fn instrument(
         numbers.insert(*at, counters.arms + next * 4);
         next += decision.arms.len() as u32;
     }
-    let mut scratch = Scratch { count: None, index: None, slot: None };
+    let mut scratch = Scratch { index: None, slot: None };
     let order = sequences(module.funcs.get(id).kind.unwrap_local());
     for seq in order {
         let first = (seq, 0);
@@ -81,14 +80,14 @@ pub(crate) fn instrument(
                 code.op_at(instr, loc);
                 continue;
             };
-            let mut rewrite = Rewrite { module, id, counters, fuel, scratch: &mut scratch, decision, base: numbers[&(seq, position)] };
+            let mut rewrite = Rewrite { module, id, counters, purse, scratch: &mut scratch, decision, base: numbers[&(seq, position)] };
             rewrite.decision(&mut code, instr, loc, landing);
         }
         module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
     }
-    let entry = Arm { kind: crate::probes::ArmKind::Entry, weight: flow.entry_weight, back: ticks_at_entry };
+    let entry = Arm { kind: crate::probes::ArmKind::Entry, weight: flow.entry_weight, back: false, ticks: ticks_at_entry };
     let mut code = Code::default();
-    probe(module, id, &mut scratch, &mut code, counters.memory, counters.entry, &entry, fuel);
+    probe(module, id, &mut code, counters.memory, counters.entry, &entry, purse);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
     func.block_mut(entry).instrs.splice(0..0, code.0);
@@ -105,7 +104,7 @@ struct Rewrite<'a> {
     module: &'a mut Module,
     id: FunctionId,
     counters: &'a Counters,
-    fuel: &'a Fuel,
+    purse: Purse,
     scratch: &'a mut Scratch,
     decision: &'a Decision,
     base: u32,
@@ -152,7 +151,7 @@ impl Rewrite<'_> {
     fn probe(&mut self, arm: usize) -> Code {
         let mut code = Code::default();
         let address = self.base + arm as u32 * 4;
-        probe(self.module, self.id, self.scratch, &mut code, self.counters.memory, address, &self.decision.arms[arm], self.fuel);
+        probe(self.module, self.id, &mut code, self.counters.memory, address, &self.decision.arms[arm], self.purse);
         code
     }
 
@@ -166,14 +165,13 @@ impl Rewrite<'_> {
         // select takes its first operand when the condition holds: index, slots, index < slots.
         code.op(ir::Select { ty: None }).i32(2).bin(BinaryOp::I32Shl).tee(slot);
         code.get(slot).load(memory, word, 4, self.base).i32(1).bin(BinaryOp::I32Add);
-        let ticks = self.decision.arms.iter().any(|arm| arm.back);
-        if !ticks {
-            code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
-        } else {
-            let count = local(self.module, &mut self.scratch.count);
-            code.tee(count).store(memory, StoreKind::I32 { atomic: false }, 4, self.base).get(count);
+        code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
+        let back = self.decision.arms.iter().filter(|arm| arm.ticks).map(|arm| arm.weight).min();
+        if let Some(weight) = back {
+            // Charged for whichever slot it takes: the smallest, so that never too much is spent.
+            let weight = self.decision.arms.iter().map(|arm| arm.weight).min().unwrap_or(weight);
             let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
-            tick(code, func, self.fuel);
+            self.purse.spend(code, func, weight);
         }
         code.get(index);
     }
@@ -237,25 +235,11 @@ fn exnref() -> RefType {
     RefType { nullable: false, ..RefType::EXNREF }
 }
 
-#[expect(clippy::too_many_arguments, reason = "plain data, called from two places")]
-fn probe(
-    module: &mut Module,
-    id: FunctionId,
-    scratch: &mut Scratch,
-    code: &mut Code,
-    memory: MemoryId,
-    address: u32,
-    arm: &Arm,
-    fuel: &Fuel,
-) {
-    if !arm.back {
-        code.count(memory, address);
-        return;
+fn probe(module: &mut Module, id: FunctionId, code: &mut Code, memory: MemoryId, address: u32, arm: &Arm, purse: Purse) {
+    code.count(memory, address);
+    if arm.ticks {
+        purse.spend(code, module.funcs.get_mut(id).kind.unwrap_local_mut(), arm.weight);
     }
-    let count = local(module, &mut scratch.count);
-    code.i32(0).i32(0).load32(memory, address).i32(1).bin(BinaryOp::I32Add).tee(count).store32(memory, address);
-    code.get(count);
-    tick(code, module.funcs.get_mut(id).kind.unwrap_local_mut(), fuel);
 }
 
 fn local(module: &mut Module, slot: &mut Option<LocalId>) -> LocalId {

@@ -10,7 +10,8 @@ use walrus::ir::{self};
 use walrus::{ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId, Module};
 
 use crate::emit::Code;
-use crate::layout::{BEATS, BEATS_PER_VISIT, DEPTH_LIMIT, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
+use crate::layout::{BUDGET, DEPTH_LIMIT, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
+use crate::passes::fuel::Fuel;
 use crate::passes::globals::State;
 
 /// The function exported under `name`.
@@ -32,7 +33,7 @@ pub(crate) fn make_room(module: &mut Module) {
 }
 
 /// Adds the three functions. `entry` is what a run calls.
-pub(crate) fn functions(module: &mut Module, side: MemoryId, depth: GlobalId, entry: FunctionId, state: &State) {
+pub(crate) fn functions(module: &mut Module, side: MemoryId, depth: GlobalId, fuel: &Fuel, entry: FunctionId, state: &State) {
     let mut init = data_segments(module);
     if let Some(start) = module.start.take() {
         init.call(start);
@@ -44,8 +45,8 @@ pub(crate) fn functions(module: &mut Module, side: MemoryId, depth: GlobalId, en
     let (params, results) = (params.to_vec(), results.to_vec());
     let locals = params.iter().map(|&ty| module.locals.add(ty)).collect::<Vec<_>>();
     let mut body = state.restore(side);
-    body.i32(0).i64(i64::from(BEATS_PER_VISIT) << 32).store64(side, IRREVERSIBLE);
-    const { assert!(BEATS == IRREVERSIBLE + 4, "one store sets both") };
+    body.i32(0).i32(0).store32(side, IRREVERSIBLE);
+    body.i32(0).load64(side, BUDGET).global_set(fuel.budget);
     body.i32(0).i64(0).store64(side, EXTRA_FUEL);
     body.i32(0).load32(side, DEPTH_LIMIT).global_set(depth);
     locals.iter().for_each(|&local| {

@@ -1,81 +1,188 @@
-//! Fuel: what the weights of the edges cannot know, and when the host looks at the total.
+//! Fuel: a budget that ends endless runs, and what the weights of the edges cannot know.
 //!
-//! The fuel of a run is a function of its edge counts (see `flow`). What is left:
-//! - bulk operators cost what their size says: a call of `charge` after each of them adds it
-//!   to a counter of its own;
-//! - an endless run must be stopped: every cycle of a program passes a back edge or the entry
-//!   of a recursive function, and every [`TICKS_PER_BEAT`]-th pass of one of those *beats*; after
-//!   [`BEATS_PER_VISIT`] beats the host sums up the counters and decides.
+//! The fuel of a run is a function of its edge counts (see `flow`), and the host's verdict is
+//! `fuel > limit`. What is left to do inside the guest is to stop in time. Every cycle of a
+//! program passes a back edge or the entry of a recursive function; each of those spends the
+//! weight of its segment from a budget as large as the limit, and below zero the run traps. What
+//! is spent never exceeds the fuel, so only runs over the limit are stopped.
+//!
+//! The budget lies in a global of ours. A function with a loop that calls nothing keeps it in a
+//! local, flushed before calls and exits, and loaded again after calls and where exceptions land:
 //!
 //! ```wat
-//! ;; before                     ;; after
-//! memory.fill                   local.tee $n  memory.fill  local.get $n  call $charge
+//! ;; before            ;; after
+//! loop $l … br_if $l   local.set $b (global.get $budget)
+//! end                  loop $l … if  count(taken)  local.tee $b (i64.sub $b w)  i64.lt_s 0
+//!                        if  unreachable  end  br $l  end …  end
+//! call $f              global.set $budget (local.get $b)  call $f  local.set $b (global.get $budget)
 //! ```
+//!
+//! Bulk operators cost what their size says: a call of `charge` after each of them adds it to a
+//! counter of its own, and spends it.
 
-use walrus::ir::{self, BinaryOp, Instr, UnaryOp};
-use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
+use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType, UnaryOp};
+use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType};
 
 use crate::cost::BULK_SHIFT;
-use crate::emit::{Code, sequences};
-use crate::layout::{BEATS, BEATS_PER_VISIT, EXTRA_FUEL, TICKS_PER_BEAT};
+use crate::emit::{Code, sequence, sequences};
+use crate::flow::Flow;
+use crate::layout::EXTRA_FUEL;
 
-/// Bytes of bulk work that count as one beat, as a shift: about as long as a beat's ticks take.
-const BULK_BEAT_SHIFT: i32 = 14;
-
-/// The injected functions.
+/// The injected function and global.
 pub(crate) struct Fuel {
-    /// `() -> ()`: one beat.
-    pub(crate) beat: FunctionId,
+    /// i64: what may still be spent.
+    pub(crate) budget: GlobalId,
     /// `(size: i32) -> ()`: charges a bulk operator.
     charge: FunctionId,
 }
 
-/// Adds `beat` and `charge`; `visit` is the host's function.
-pub(crate) fn functions(module: &mut Module, side: MemoryId, visit: FunctionId) -> Fuel {
-    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
-    builder.name("__sandglass_beat".into());
-    let body = spend(&mut builder, side, visit, None);
-    *builder.func_body().instrs_mut() = body.0;
-    let beat = builder.finish(vec![], &mut module.funcs);
-
+/// Adds the budget and `charge`.
+pub(crate) fn functions(module: &mut Module, side: MemoryId, initial: i64) -> Fuel {
+    let initial = walrus::ConstExpr::Value(ir::Value::I64(initial));
+    let budget = module.globals.add_local(ValType::I64, true, false, initial);
     let size = module.locals.add(ValType::I32);
+    let cost = module.locals.add(ValType::I64);
     let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32], &[]);
     builder.name("__sandglass_charge".into());
+    let trap = builder.dangling_instr_seq(None).unreachable().id();
+    let fine = builder.dangling_instr_seq(None).id();
     let mut body = Code::default();
     body.i32(0).i32(0).load64(side, EXTRA_FUEL).get(size).i32(BULK_SHIFT).bin(BinaryOp::I32ShrU);
-    body.un(UnaryOp::I64ExtendUI32).bin(BinaryOp::I64Add).store64(side, EXTRA_FUEL);
-    body.0.extend(spend(&mut builder, side, visit, Some(size)).0);
+    body.un(UnaryOp::I64ExtendUI32).tee(cost).bin(BinaryOp::I64Add).store64(side, EXTRA_FUEL);
+    body.global_get(budget).get(cost).bin(BinaryOp::I64Sub).global_set(budget);
+    body.global_get(budget).i64(0).bin(BinaryOp::I64LtS);
+    body.op(ir::IfElse { consequent: trap, alternative: fine });
     *builder.func_body().instrs_mut() = body.0;
     let charge = builder.finish(vec![size], &mut module.funcs);
-    Fuel { beat, charge }
+    Fuel { budget, charge }
 }
 
-/// `beats -= 1` (or by size); at or below zero: refill and visit the host.
-fn spend(builder: &mut FunctionBuilder, side: MemoryId, visit: FunctionId, size: Option<LocalId>) -> Code {
-    let mut then = builder.dangling_instr_seq(None);
-    then.i32_const(0).i32_const(BEATS_PER_VISIT);
-    let mut refill = Code::default();
-    refill.store32(side, BEATS).call(visit);
-    then.instrs_mut().extend(refill.0);
-    let consequent = then.id();
-    let alternative = builder.dangling_instr_seq(None).id();
-    let mut code = Code::default();
-    code.i32(0).i32(0).load32(side, BEATS);
-    match size {
-        None => code.i32(1),
-        Some(size) => code.get(size).i32(BULK_BEAT_SHIFT).bin(BinaryOp::I32ShrU),
+/// Where a function spends from.
+#[derive(Clone, Copy)]
+pub(crate) enum Purse {
+    /// The global itself.
+    Global(GlobalId),
+    /// A local that stands for it.
+    Local(LocalId),
+}
+
+impl Purse {
+    /// `purse -= weight; if (purse < 0) unreachable`.
+    pub(crate) fn spend(self, code: &mut Code, func: &mut LocalFunction, weight: u64) {
+        let weight = weight.clamp(1, i64::MAX as u64).cast_signed();
+        match self {
+            Purse::Global(budget) => {
+                code.global_get(budget).i64(weight).bin(BinaryOp::I64Sub).global_set(budget).global_get(budget);
+            }
+            Purse::Local(local) => {
+                code.get(local).i64(weight).bin(BinaryOp::I64Sub).tee(local);
+            }
+        }
+        let mut trap = Code::default();
+        trap.op(ir::Unreachable {});
+        code.i64(0).bin(BinaryOp::I64LtS).when(func, trap);
+    }
+}
+
+/// Chooses where `id` spends from: a local, if it has a loop that calls nothing.
+pub(crate) fn purse(module: &mut Module, id: FunctionId, flow: &Flow, fuel: &Fuel) -> Purse {
+    let spends = flow.decisions.values().flat_map(|d| &d.arms).any(|arm| arm.ticks);
+    let func = module.funcs.get(id).kind.unwrap_local();
+    if spends && has_quiet_loop(func) { Purse::Local(module.locals.add(ValType::I64)) } else { Purse::Global(fuel.budget) }
+}
+
+/// Loads a function's local purse at its start, and keeps it in step with the global elsewhere.
+/// Runs after the edges are in.
+pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fuel: &Fuel) {
+    let Purse::Local(local) = purse else { return };
+    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
+    let ty = InstrSeqType::new(&mut module.types, &[], &results);
+    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
+    let load = |code: &mut Code| {
+        code.global_get(fuel.budget).set(local);
     };
-    code.bin(BinaryOp::I32Sub).store32(side, BEATS);
-    code.i32(0).load32(side, BEATS).i32(0).bin(BinaryOp::I32LeS);
-    code.op(ir::IfElse { consequent, alternative });
-    code
+    let flush = |code: &mut Code| {
+        code.get(local).global_set(fuel.budget);
+    };
+    for seq in sequences(func) {
+        let instrs = &mut func.block_mut(seq).instrs;
+        if !instrs.iter().any(|(i, _)| is_call(i) || leaves(i)) {
+            continue;
+        }
+        let mut code = Code::default();
+        for (instr, loc) in std::mem::take(instrs) {
+            let (calls, leaves) = (is_call(&instr), leaves(&instr));
+            if calls || leaves {
+                flush(&mut code);
+            }
+            code.op_at(instr, loc);
+            if calls {
+                load(&mut code);
+            }
+        }
+        *instrs = code.0;
+    }
+    let entry = func.entry_block();
+    let instrs = std::mem::take(&mut func.block_mut(entry).instrs);
+    let body = sequence(func, ty, Code(instrs));
+    let mut whole = Code::default();
+    load(&mut whole);
+    whole.op(ir::Block { seq: body });
+    flush(&mut whole);
+    func.block_mut(entry).instrs = whole.0;
+    for seq in sequences(func) {
+        if seq != entry {
+            crate::passes::depth::retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |_| {});
+        }
+    }
 }
 
-/// `if (count % TICKS_PER_BEAT == 0) beat()`, for a count on the stack.
-pub(crate) fn tick(code: &mut Code, func: &mut walrus::LocalFunction, fuel: &Fuel) {
-    let mut beat = Code::default();
-    beat.call(fuel.beat);
-    code.i32(TICKS_PER_BEAT - 1).bin(BinaryOp::I32And).un(UnaryOp::I32Eqz).when(func, beat);
+/// What a landing exception runs so that the purse is right.
+pub(crate) fn on_landing(code: &mut Code, purse: Purse, fuel: &Fuel) {
+    if let Purse::Local(local) = purse {
+        code.global_get(fuel.budget).set(local);
+    }
+}
+
+fn is_call(instr: &Instr) -> bool {
+    matches!(instr, Instr::Call(_) | Instr::CallIndirect(_) | Instr::CallRef(_))
+}
+
+/// Does it leave the function other than by a branch to its end?
+fn leaves(instr: &Instr) -> bool {
+    matches!(
+        instr,
+        Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) | Instr::Throw(_) | Instr::ThrowRef(_)
+    )
+}
+
+/// Is there a loop without a call in it?
+fn has_quiet_loop(func: &LocalFunction) -> bool {
+    let calls = |seq: InstrSeqId| func.block(seq).instrs.iter().any(|(i, _)| is_call(i));
+    // Children come after their parents: walk backwards, and let calls rise.
+    let order = sequences(func);
+    let mut noisy = std::collections::BTreeSet::new();
+    let mut quiet = false;
+    for &seq in order.iter().rev() {
+        let mut any = calls(seq);
+        for (instr, _) in &func.block(seq).instrs {
+            match instr {
+                Instr::Loop(ir::Loop { seq }) => {
+                    quiet |= !noisy.contains(seq);
+                    any |= noisy.contains(seq);
+                }
+                Instr::Block(ir::Block { seq }) | Instr::TryTable(ir::TryTable { seq, .. }) => any |= noisy.contains(seq),
+                Instr::IfElse(ir::IfElse { consequent, alternative }) => {
+                    any |= noisy.contains(consequent) || noisy.contains(alternative);
+                }
+                _ => {}
+            }
+        }
+        if any {
+            noisy.insert(seq);
+        }
+    }
+    quiet
 }
 
 /// Charges every bulk operator of a function for its size.
@@ -103,7 +210,7 @@ pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
 }
 
 /// The type of the size on top of the stack, for operators whose cost depends on it. Sizes of
-/// 64-bit memories and tables are not charged: a run that uses them is bounded by its beats.
+/// 64-bit memories and tables are not charged: a run that uses them is bounded by its budget.
 fn size_type(instr: &Instr, memories: &walrus::ModuleMemories, tables: &walrus::ModuleTables) -> Option<ValType> {
     let of = |wide: bool| Some(if wide { ValType::I64 } else { ValType::I32 });
     match instr {

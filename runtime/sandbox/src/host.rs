@@ -20,7 +20,6 @@ pub(crate) struct Host {
     pub(crate) system: System,
     pub(crate) map: Arc<ProbeMap>,
     pub(crate) reader: Arc<Reader>,
-    pub(crate) fuel_limit: u64,
     /// Why the run ended, when a host function ended it; and where (original offset).
     pub(crate) stop: Option<Ended>,
     pub(crate) texts: Vec<CompareText>,
@@ -90,10 +89,6 @@ pub(crate) fn provide(linker: &mut Linker<Host>, module: &str, name: &str, ty: &
 
 fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
     let defined = match name {
-        "visit" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| {
-            let host = caller.data_mut();
-            if host.fuel() > host.fuel_limit { Err(host.end(Exit::Hang, 0)) } else { Ok(()) }
-        }),
         "unreachable" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
             Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), site.cast_unsigned()))
         }),

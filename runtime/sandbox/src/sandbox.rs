@@ -180,7 +180,7 @@ impl Sandbox {
     /// Sets the fuel limit of later runs.
     pub fn set_fuel_limit(&mut self, fuel: u64) {
         self.limits.fuel = fuel;
-        self.live_mut().store.data_mut().fuel_limit = fuel;
+        self.arm();
     }
 
     /// Runs so far that had to be followed by a new instance.
@@ -258,6 +258,8 @@ impl Sandbox {
         let stack = stack(error, &self.program);
         let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);
         let Ended { exit, site } = stopped.unwrap_or_else(|| Ended { exit: trap(error), site: top });
+        // The guest's own `unreachable`s are host calls: one that traps is the budget's.
+        let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) { Exit::Hang } else { exit };
         let exit = match exit {
             Exit::ExitCode(0) if command => Exit::Valid,
             Exit::ExitCode(_) if command => Exit::Invalid,
@@ -346,6 +348,8 @@ impl Sandbox {
     fn arm(&mut self) {
         let depth = self.limits.call_depth.min(i32::MAX as u32).cast_signed();
         self.side.write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
+        let fuel = self.limits.fuel.min(crate::limits::FUEL_LIMIT_MAX);
+        self.side.write(layout::BUDGET as usize, &fuel.to_le_bytes());
         let counters = self.side.words(self.program.map.layout.counters as usize, self.reader.probes());
         counters.fill(0);
         if self.program.build == Build::Compares {
@@ -391,7 +395,6 @@ impl Setup<'_> {
             system: system.map_err(|error| SandboxError::System(error.to_string()))?,
             map: self.program.map.clone(),
             reader: self.reader.clone(),
-            fuel_limit: crate::limits::FUEL_LIMIT_MAX,
             stop: None,
             texts: Vec::new(),
             side: None,
@@ -412,7 +415,6 @@ impl Setup<'_> {
         self.call(&mut live, abi::SETUP, &[])?;
         let input = if self.program.entry == EntryKind::Reactor { self.input_buffer(&mut live)? } else { 0 };
         self.call(&mut live, "__sandglass_save", &[])?;
-        live.store.data_mut().fuel_limit = self.limits.fuel;
         Ok((live, input))
     }
 
@@ -433,6 +435,7 @@ impl Setup<'_> {
             Err(error) => {
                 let stopped = live.store.data_mut().stop.take();
                 let exit = stopped.map_or_else(|| trap(&error), |ended| ended.exit);
+                let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) { Exit::Hang } else { exit };
                 let reason = match exit {
                     Exit::Trap(kind) => format!("trap: {}", kind.name()),
                     Exit::ExitCode(code) => format!("it called exit({code})"),

@@ -1,0 +1,69 @@
+//! What the measurements share: sizes, timing beside a control, and how figures are printed.
+//!
+//! `cargo bench` runs the large size; `cargo test` runs the small one, so that benches cannot
+//! rot. Machines are noisy: a figure is the ratio of two things measured in turns in one run, and
+//! nothing fails because of a time.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::time::Instant;
+
+/// How much to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Under `cargo test`: enough to show that the bench works.
+    Small,
+    /// Under `cargo bench`.
+    Large,
+}
+
+impl Size {
+    /// As the command line says: cargo passes `--bench` to benches only.
+    pub fn from_args() -> Size {
+        if std::env::args().any(|arg| arg == "--bench") { Size::Large } else { Size::Small }
+    }
+
+    /// One of two values.
+    pub fn pick<T>(self, small: T, large: T) -> T {
+        match self {
+            Size::Small => small,
+            Size::Large => large,
+        }
+    }
+}
+
+/// Nanoseconds per call of several things measured in turns: for each the median of `rounds`
+/// rounds of `calls` calls.
+pub fn in_turns(rounds: usize, calls: usize, things: &mut [&mut dyn FnMut()]) -> Vec<f64> {
+    let mut times = vec![Vec::with_capacity(rounds); things.len()];
+    for _ in 0..rounds {
+        for (thing, times) in things.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            for _ in 0..calls {
+                thing();
+            }
+            times.push(start.elapsed().as_nanos() as f64 / calls as f64);
+        }
+    }
+    times.iter_mut().map(|times| quantile(times, 0.5)).collect()
+}
+
+/// A quantile of `values`, which are sorted by it.
+pub fn quantile(values: &mut [f64], q: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * q).round() as usize]
+}
+
+/// The geometric mean.
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// Prints what was measured where: the machine and the commit.
+pub fn heading(name: &str, size: Size) {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown", |(_, n)| n);
+    let git = std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
+    let commit = git.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("# {name} ({size:?}), {cpu} x {cores}, commit {}", commit.as_deref().unwrap_or("unknown"));
+}
