@@ -125,6 +125,12 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
+/// Every random test says its seed.
+#[expect(clippy::print_stderr, reason = "shown when the test fails")]
+fn say_seed(seed: u64) {
+    eprintln!("SEED={seed}");
+}
+
 #[test]
 fn killed_anywhere_it_ends_where_an_undisturbed_one_does() {
     let undisturbed = Campaign::new();
@@ -133,7 +139,7 @@ fn killed_anywhere_it_ends_where_an_undisturbed_one_does() {
     let whole = began.elapsed();
     let contents = undisturbed.contents();
     let seed = number("SEED", 1);
-    println!("SEED={seed}");
+    say_seed(seed);
     let mut state = seed;
     let mut killed = 0;
     let mut campaign = Campaign::new();

@@ -339,7 +339,7 @@ impl Campaign<'_> {
             target_hash: record.target.hash.clone(),
             args: record.target.args.clone(),
             stub_imports: record.target.stub_imports,
-            limits: record.limits.clone(),
+            limits: record.limits,
             guidance: record.guidance.name.clone(),
             seed: record.guidance.seed,
             trial,

@@ -8,6 +8,11 @@
 use std::fmt;
 use std::path::Path;
 
+use sandglass_instrument::printable::printable_max;
+
+/// The most characters of one message or one line of a guest's output.
+const MESSAGE_CHARS: usize = 4_096;
+
 /// The exit codes of `sandglass`, as numbers a script can rely on.
 pub mod exit_code {
     /// All went well and nothing was found.
@@ -67,18 +72,10 @@ pub fn show(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// Text of unknown origin on one line: control characters are escaped, so that
-/// it can neither move the cursor nor break a line.
+/// Text of unknown origin on one line, bounded: it can neither move the cursor
+/// nor break a line.
 pub fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_direction_mark(c) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    printable_max(text, MESSAGE_CHARS)
 }
 
 /// Prints an error the way every message of the program looks.
@@ -117,11 +114,6 @@ fn reason(error: &std::io::Error) -> String {
         Some(first) => first.to_lowercase().chain(chars).collect(),
         None => String::new(),
     }
-}
-
-/// Characters that reorder a line on terminals which honour them.
-fn is_direction_mark(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

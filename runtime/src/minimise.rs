@@ -216,6 +216,6 @@ mod tests {
         })
         .unwrap();
         assert!(found.execs == 10 && !found.is_minimal);
-        assert!(found.input.len() % 2 == 0 && found.input.len() > 99);
+        assert!(found.input.len().is_multiple_of(2) && found.input.len() > 99);
     }
 }

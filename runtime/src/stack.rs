@@ -5,10 +5,10 @@
 //! bug when they are of one kind and agree in the key, so the key is made of
 //! what a change of input does not change: functions and source lines of the
 //! innermost frames that belong to the program and not to its panic machinery.
+//! Names and files in frames are printable already.
 
 use crate::symbols::Frame;
 use sandglass_engine::{Exit, StackKey};
-use sandglass_instrument::printable::printable;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
 /// reached by several callers is reported several times.
@@ -79,9 +79,15 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
         Exit::StackOverflow => recursion(frames).iter().for_each(|function| add(function)),
         Exit::HarnessError(_) => {}
         _ if frames.is_empty() => add(&site.to_string()),
-        _ => significant(frames)
-            .iter()
-            .for_each(|frame| add(&format!("{}:{}", name(frame), frame.line.unwrap_or(0)))),
+        _ => significant(frames).iter().for_each(|frame| {
+            // Without lines, the offset has to tell one bug of a function from another.
+            let is_innermost = std::ptr::eq(*frame, &frames[0]);
+            match frame.line {
+                Some(line) => add(&format!("{}:{line}", name(frame))),
+                None if is_innermost => add(&format!("{}@{site}", name(frame))),
+                None => add(&name(frame)),
+            }
+        }),
     }
     let hash = hasher.finalize();
     StackKey(u64::from_le_bytes(
@@ -187,17 +193,112 @@ fn is_generic(frame: &Frame) -> bool {
 }
 
 fn name(frame: &Frame) -> String {
-    printable(&frame.demangled)
+    frame.function.clone()
 }
 
 fn located(frame: &Frame) -> String {
     let mut text = name(frame);
     if let Some(file) = &frame.file {
         text.push_str(" at ");
-        text.push_str(&printable(file));
+        text.push_str(file);
         for number in [frame.line, frame.column].into_iter().flatten() {
             text.push_str(&format!(":{number}"));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandglass_engine::TrapKind;
+
+    const TRAP: Exit = Exit::Trap(TrapKind::Unreachable);
+
+    fn frames(names: &[(&str, u32)]) -> Vec<Frame> {
+        let frame = |&(function, line): &(&str, u32)| Frame {
+            function: function.into(),
+            raw_name: String::new(),
+            file: Some("src/lib.rs".into()),
+            line: (line > 0).then_some(line),
+            column: None,
+            inlined: false,
+            func_index: 0,
+        };
+        names.iter().map(frame).collect()
+    }
+
+    fn trap_key(names: &[(&str, u32)]) -> StackKey {
+        key(TRAP, 1, &frames(names))
+    }
+
+    #[test]
+    fn panic_machinery_is_no_part_of_a_bug() {
+        let direct = trap_key(&[("parse", 3), ("main", 9)]);
+        let panicking = trap_key(&[
+            ("abort", 1),
+            ("std::process::abort", 2),
+            ("__rustc::rust_begin_unwind", 7),
+            ("core::panicking::panic_bounds_check", 8),
+            ("<alloc::vec::Vec<T> as core::ops::Index<I>>::index", 4),
+            ("parse", 3),
+            ("main", 9),
+        ]);
+        assert_eq!(direct, panicking);
+        assert_ne!(direct, trap_key(&[("parse", 4), ("main", 9)]));
+        assert_ne!(
+            direct,
+            trap_key(&[("abort_parse", 1), ("parse", 3), ("main", 9)])
+        );
+        let title = title(TRAP, &frames(&[("abort", 1), ("parse", 3)]));
+        assert_eq!(title, "trap: unreachable in parse at src/lib.rs:3");
+    }
+
+    #[test]
+    fn only_the_innermost_frames_count_and_recursion_counts_once() {
+        let near = [("value", 1), ("array", 2), ("object", 3)];
+        let far = [&near[..], &[("main", 4)]].concat();
+        assert_eq!(trap_key(&near), trap_key(&far));
+        let deep = [
+            ("value", 1),
+            ("value", 1),
+            ("value", 1),
+            ("array", 2),
+            ("object", 3),
+        ];
+        assert_eq!(trap_key(&near), trap_key(&deep));
+    }
+
+    #[test]
+    fn an_overflow_is_its_cycle_and_a_hang_its_callers() {
+        let cycle = |names: &[(&str, u32)]| key(Exit::StackOverflow, 5, &frames(names));
+        let once = cycle(&[("a", 1), ("b", 2), ("a", 1), ("b", 2)]);
+        let shifted = cycle(&[
+            ("leaf", 7),
+            ("b", 2),
+            ("a", 1),
+            ("b", 2),
+            ("a", 1),
+            ("b", 2),
+        ]);
+        assert_eq!(once, shifted);
+        let hang = |names: &[(&str, u32)]| key(Exit::Hang, 9, &frames(names));
+        let here = hang(&[("inner", 5), ("spin", 1), ("parse", 2), ("main", 3)]);
+        assert_eq!(here, hang(&[("spin", 8), ("parse", 2), ("main", 3)]));
+        assert_ne!(here, hang(&[("other", 8), ("parse", 2), ("main", 3)]));
+    }
+
+    #[test]
+    fn without_lines_the_offset_tells_bugs_apart() {
+        let unnamed = frames(&[("func[3]", 0), ("func[1]", 0)]);
+        assert_ne!(key(TRAP, 10, &unnamed), key(TRAP, 20, &unnamed));
+        assert_ne!(key(TRAP, 10, &[]), key(TRAP, 20, &[]));
+    }
+
+    #[test]
+    fn long_stacks_are_cut() {
+        let lines = lines(&frames(&[("f", 1); 100]));
+        assert_eq!(lines.len(), SHOWN_FRAMES + 1);
+        assert_eq!(lines[SHOWN_FRAMES], "... 36 more frames");
+    }
 }

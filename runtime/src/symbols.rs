@@ -3,10 +3,10 @@
 /// One frame of a stack; several of them may stand for one raw frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The function's name in the module.
+    /// The function's name, readable and printable.
     pub function: String,
-    /// The same, readable.
-    pub demangled: String,
+    /// The same as the file has it.
+    pub raw_name: String,
     /// Its source file.
     pub file: Option<String>,
     /// Line in it.
@@ -15,6 +15,8 @@ pub struct Frame {
     pub column: Option<u32>,
     /// Whether the compiler put it into its caller.
     pub inlined: bool,
+    /// Index of the function.
+    pub func_index: u32,
 }
 
 /// Names and lines of a module.
@@ -27,19 +29,21 @@ impl Symbols {
         Symbols
     }
 
-    /// The frames at an offset of a function.
-    pub fn frames(&self, function: u32, offset: Option<u32>) -> Vec<Frame> {
-        let name = format!("func[{function}]");
+    /// The frames at an offset.
+    pub fn frames(&self, _offset: u32) -> Vec<Frame> {
+        Vec::new()
+    }
+
+    /// The frame of a function.
+    pub fn frames_of(&self, index: u32) -> Vec<Frame> {
         vec![Frame {
-            demangled: match offset {
-                Some(offset) => format!("{name}+0x{offset:x}"),
-                None => name.clone(),
-            },
-            function: name,
+            function: format!("func[{index}]"),
+            raw_name: String::new(),
             file: None,
             line: None,
             column: None,
             inlined: false,
+            func_index: index,
         }]
     }
 }

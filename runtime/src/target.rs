@@ -362,8 +362,11 @@ impl Replayer for Exact {
     }
 }
 
-fn symbolised(symbols: &Symbols, frame: &RawFrame) -> Vec<Frame> {
-    symbols.frames(frame.function, frame.offset)
+fn symbolised(symbols: &Symbols, raw: &RawFrame) -> Vec<Frame> {
+    let frames = raw.offset.map(|offset| symbols.frames(offset));
+    frames
+        .filter(|frames| !frames.is_empty())
+        .unwrap_or_else(|| symbols.frames_of(raw.function))
 }
 
 /// The cache of compiled modules: `SANDGLASS_CACHE`, else the user's folder for

@@ -80,12 +80,13 @@ struct Frames;
 impl Replayer for Frames {
     fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>> {
         Ok(vec![Frame {
-            function: "f".into(),
-            demangled: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
+            function: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
+            raw_name: String::new(),
             file: None,
             line: Some(1),
             column: None,
             inlined: false,
+            func_index: 0,
         }])
     }
 }

@@ -22,7 +22,7 @@ use crate::store::finding::repro_command;
 use crate::target::{Module, Reset};
 
 /// Executions of the demo: a few seconds, and enough for its bugs.
-const EXECS: u64 = 300_000;
+const EXECS: u64 = 100_000;
 
 pub(super) fn run(args: DemoArgs) -> Result<u8> {
     let demo = match args.guest {
@@ -32,7 +32,7 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     let folder = args.out.unwrap_or_else(|| default_folder(demo));
     let target = write_guest(&folder, demo)?;
     let out = folder.join("campaign");
-    if out.exists() && config_is_old(&out) {
+    if is_campaign(&out) {
         fs::remove_dir_all(&out).map_err(|e| io(&out, "remove", &e))?;
     }
     let mut sink = Sink::stdout();
@@ -101,9 +101,9 @@ fn write_guest(folder: &Path, demo: &Demo) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The demo shows a campaign from its start, not the end of yesterday's. Only
-/// a folder that a campaign made is removed.
-fn config_is_old(out: &Path) -> bool {
+/// Whether there is an older demo: each one shows a campaign from its start.
+/// Only a folder that a campaign made is removed.
+fn is_campaign(out: &Path) -> bool {
     out.join("campaign.toml").exists()
 }
 
