@@ -118,6 +118,7 @@ pub struct ProbeMap {
     /// Where the side memory's parts lie.
     pub layout: Layout,
     /// Offset in the instrumented file to offset in the original, ascending.
+    #[serde(with = "pairs")]
     pub offsets: Vec<(u32, u32)>,
     /// Bodies in the instrumented file, ascending.
     pub bodies: Vec<BodyRange>,
@@ -143,5 +144,26 @@ impl ProbeMap {
         let at = self.bodies.partition_point(|b| b.start <= offset).checked_sub(1)?;
         let body = &self.bodies[at];
         (offset < body.end).then_some(body)
+    }
+}
+
+/// Pairs of numbers as plain bytes: there is one per operator, and decoding them one by one would
+/// be most of a warm start.
+mod pairs {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(pairs: &[(u32, u32)], to: S) -> Result<S::Ok, S::Error> {
+        let bytes = pairs.iter().flat_map(|(a, b)| [a.to_le_bytes(), b.to_le_bytes()]).flatten();
+        to.serialize_bytes(&bytes.collect::<Vec<u8>>())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(u32, u32)>, D::Error> {
+        let bytes = <&[u8]>::deserialize(from)?;
+        let (pairs, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(D::Error::custom("half a pair"));
+        }
+        let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        Ok(pairs.iter().map(|pair| (word(&pair[..4]), word(&pair[4..]))).collect())
     }
 }

@@ -19,6 +19,10 @@ use crate::compile::Build;
 use crate::error::SandboxError;
 
 const MAGIC: &[u8; 8] = b"sandgl\x00\x02";
+/// Fixed widths decode fastest.
+const CONFIG: bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint> =
+    bincode::config::standard().with_fixed_int_encoding();
+
 const SECRET_BYTES: usize = 32;
 const HEADER_BYTES: usize = 8 + 32 + 8;
 
@@ -78,7 +82,7 @@ impl Cache {
         let body = self.checked(&bytes)?;
         let map_bytes = u64::from_le_bytes(body.get(..8)?.try_into().ok()?) as usize;
         let (map, code) = body.get(8..)?.split_at_checked(map_bytes)?;
-        let (map, _) = bincode::serde::decode_from_slice(map, bincode::config::standard()).ok()?;
+        let (map, _) = bincode::serde::borrow_decode_from_slice(map, CONFIG).ok()?;
         // SAFETY: the bytes were written by `store` below in a folder that only this user can
         // write, and their keyed checksum holds.
         let module = unsafe { Module::deserialize(engine, code) }.ok()?;
@@ -94,7 +98,7 @@ impl Cache {
     /// Stores what was compiled. A cache that cannot be written costs time, not correctness.
     pub(crate) fn store(&self, key: &str, module: &Module, map: &ProbeMap) {
         let Ok(code) = module.serialize() else { return };
-        let Ok(map) = bincode::serde::encode_to_vec(map, bincode::config::standard()) else { return };
+        let Ok(map) = bincode::serde::encode_to_vec(map, CONFIG) else { return };
         let mut body = Vec::with_capacity(8 + map.len() + code.len());
         body.extend((map.len() as u64).to_le_bytes());
         body.extend(map);

@@ -28,46 +28,60 @@ impl Reader {
         self.weights.len()
     }
 
-    /// Positions of the functions that the run entered.
-    #[inline]
-    fn entered<'a>(&'a self, counters: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
+    /// Calls `visit` with the position and arms of each function that the run entered, until it
+    /// answers false.
+    #[inline(always)]
+    fn entered(&self, counters: &[u32], mut visit: impl FnMut(usize, std::ops::Range<usize>) -> bool) {
         let entries = &counters[..self.arms.len()];
-        entries.chunks(16).enumerate().flat_map(move |(chunk, counts)| {
-            let any = counts.iter().fold(0, |a, b| a | b) != 0;
-            let counts = if any { counts } else { &[] };
-            counts.iter().enumerate().filter(|(_, count)| **count != 0).map(move |(n, _)| chunk * 16 + n)
-        })
+        for (chunk, counts) in entries.chunks(16).enumerate() {
+            if counts.iter().fold(0, |a, b| a | b) == 0 {
+                continue;
+            }
+            for (n, count) in counts.iter().enumerate() {
+                let position = chunk * 16 + n;
+                let (start, end) = self.arms[position];
+                if *count != 0 && !visit(position, start as usize..end as usize) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Fuel of the counters.
+    #[inline]
     pub(crate) fn fuel(&self, counters: &[u32]) -> u64 {
         let mut fuel = 0;
-        for position in self.entered(counters) {
+        self.entered(counters, |position, arms| {
             fuel += u64::from(counters[position]) * u64::from(self.weights[position]);
-            let (start, end) = (self.arms[position].0 as usize, self.arms[position].1 as usize);
-            fuel += dot(&counters[start..end], &self.weights[start..end]);
-        }
+            fuel += dot(&counters[arms.clone()], &self.weights[arms]);
+            true
+        });
         fuel
     }
 
     /// Is any count of the run new to `bits`?
+    #[inline]
     pub(crate) fn is_new(&self, counters: &[u32], bits: &[u8]) -> bool {
-        self.entered(counters).any(|position| {
-            let (start, end) = (self.arms[position].0 as usize, self.arms[position].1 as usize);
-            bucket(counters[position]) & !bits[position] != 0 || scan(&counters[start..end], &bits[start..end])
-        })
+        let mut new = false;
+        self.entered(counters, |position, arms| {
+            new = bucket(counters[position]) & !bits[position] != 0 || scan(&counters[arms.clone()], &bits[arms]);
+            !new
+        });
+        new
     }
 
     /// Every probe that was hit, with its count, ascending.
     pub(crate) fn counts(&self, counters: &[u32]) -> Vec<(u32, u32)> {
-        let entered = self.entered(counters).collect::<Vec<_>>();
-        let mut found = entered.iter().map(|&p| (p as u32, counters[p])).collect::<Vec<_>>();
-        for position in entered {
-            let (start, end) = self.arms[position];
-            let arms = (start..end).zip(&counters[start as usize..end as usize]);
-            found.extend(arms.filter(|(_, count)| **count != 0).map(|(probe, count)| (probe, *count)));
-        }
-        found
+        let mut entries = Vec::new();
+        let mut found = Vec::new();
+        self.entered(counters, |position, arms| {
+            entries.push((position as u32, counters[position]));
+            let hit = arms.clone().zip(&counters[arms]).filter(|(_, count)| **count != 0);
+            found.extend(hit.map(|(probe, count)| (probe as u32, *count)));
+            true
+        });
+        entries.extend(found);
+        entries
     }
 
     /// Zeroes everything that the run counted.

@@ -1,6 +1,6 @@
 //! Program: one module, instrumented and compiled for one way of running.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sandglass_abi as abi;
 use sandglass_instrument::{ProbeMap, instrument};
@@ -66,6 +66,8 @@ pub struct Program {
     pub(crate) build: Build,
     pub(crate) entry: EntryKind,
     pub(crate) options: Options,
+    /// Native code offsets and the wasm offsets that they were made from; read at the first trap.
+    addresses: OnceLock<Vec<(usize, Option<u32>)>>,
 }
 
 impl std::fmt::Debug for Program {
@@ -102,7 +104,7 @@ impl Program {
         let entry = entry_kind(&module)?;
         let linker = link(&module, options)?;
         let pre = linker.instantiate_pre(&module).map_err(|error| SandboxError::Instantiate(format!("{error:#}")))?;
-        Ok(Program { pre, module, map: Arc::new(map), build, entry, options: options.clone() })
+        Ok(Program { pre, module, map: Arc::new(map), build, entry, options: options.clone(), addresses: OnceLock::new() })
     }
 
     /// What the probes mean.
@@ -113,6 +115,15 @@ impl Program {
     /// How runs enter it.
     pub fn entry(&self) -> EntryKind {
         self.entry
+    }
+
+    /// The original offset of the operator that the native instruction at `pc` was made from.
+    pub(crate) fn operator_at(&self, pc: usize) -> Option<u32> {
+        let text = self.module.text();
+        let offset = pc.checked_sub(text.as_ptr() as usize).filter(|offset| *offset < text.len())?;
+        let addresses = self.addresses.get_or_init(|| self.module.address_map().into_iter().flatten().collect());
+        let at = addresses.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
+        self.map.original_offset(addresses[at].1?)
     }
 
     /// How it was built.

@@ -19,7 +19,7 @@ use crate::host::{Ended, Host};
 use crate::limits::Limits;
 use crate::memory::{Plan, with_plan};
 use crate::observe::{Reader, take_compares};
-use crate::pages::Region;
+use crate::pages::{Region, install_handler, take_trap_pc};
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
 use crate::wasi;
@@ -119,6 +119,7 @@ impl Sandbox {
     /// When the module cannot be instantiated, or its set-up does not run to completion.
     pub fn new(program: &Arc<Program>, limits: &Limits) -> Result<Sandbox, SandboxError> {
         assert!(GUEST_THREAD.get(), "a sandbox needs the stack of a guest thread");
+        install_handler();
         let reader = Arc::new(Reader::new(&program.map));
         let setup = Setup { program, limits, reader: &reader };
         let (mut live, input_address) = setup.start()?;
@@ -256,7 +257,9 @@ impl Sandbox {
         let live = self.instance.as_mut().expect("an instance is missing only inside `renew`");
         let stopped = live.store.data_mut().stop.take();
         let stack = stack(error, &self.program);
-        let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);
+        let pc = take_trap_pc();
+        let top = stack.first().and_then(|frame| frame.offset);
+        let top = top.or_else(|| if stopped.is_none() { self.program.operator_at(pc) } else { None }).unwrap_or(0);
         let Ended { exit, site } = stopped.unwrap_or_else(|| Ended { exit: trap(error), site: top });
         // The guest's own `unreachable`s are host calls: one that traps is the budget's.
         let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) { Exit::Hang } else { exit };
