@@ -29,21 +29,23 @@ use anyhow::{Context as _, Result};
 use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, Scratch, State, TestcaseId};
 
 use crate::event::{
-    Checkpoint, Counters, Ended, Event, Finding, Kept, Pulse, Resumed, Slow, Start, Summary,
-    Trimmed, Warning,
+    Checkpoint, Counters, Ended, Event, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,
 };
 use crate::report::Reporter;
 use crate::stack;
-use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
 use crate::store::record::Record;
 use crate::store::{self, Store};
 
 pub mod budget;
+mod discovery;
+mod files;
 pub mod limits;
 pub mod start;
 pub mod workers;
 
 use budget::{Budget, Clock};
+use discovery::{Discovery, What};
+use files::CorpusFiles;
 use workers::{Pool, Ran, Stop};
 
 /// Time between two checkpoints: what kill -9 costs at most.
@@ -57,9 +59,6 @@ const LONG_BATCH: Duration = Duration::from_millis(500);
 /// part of it that is done in time can be judged. Copying takes about as long
 /// as a hundred trials.
 const SLOW_BATCH: Duration = Duration::from_millis(20);
-
-/// Frames of a stack that are part of an event.
-const EVENT_FRAMES: usize = 8;
 
 /// Who finds out where a finding ended: replays it in a build that knows.
 pub trait Replayer {
@@ -104,7 +103,7 @@ pub fn run(
 ) -> Result<Summary> {
     let now = Instant::now();
     let mut campaign = Campaign {
-        names: corpus_names(&engine),
+        files: CorpusFiles::of(&engine),
         last_new_exec: last_new_exec(&engine),
         session,
         engine,
@@ -124,8 +123,8 @@ struct Campaign<'a> {
     session: Session<'a>,
     engine: Engine,
     store: Store,
-    /// File of each testcase in `corpus/`, by id.
-    names: Vec<String>,
+    /// The testcases' files in `corpus/`.
+    files: CorpusFiles,
     /// Executions when the corpus last grew.
     last_new_exec: u64,
     last_checkpoint: Instant,
@@ -237,8 +236,7 @@ impl Campaign<'_> {
                 self.last_new_exec = trial + 1;
                 let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
                 let file = self.store.keep_input(&bytes)?;
-                assert_eq!(self.names.len(), id.index(), "testcases come in order");
-                self.names.push(file.clone());
+                self.files.add(id, file.clone());
                 self.emit(Event::Kept(Kept {
                     id: id.0,
                     trial,
@@ -260,108 +258,48 @@ impl Campaign<'_> {
                 trial,
                 ..
             } => {
-                let frames = stacks.get(&trial).map_or(&[][..], |frames| frames);
-                let record = FindingRecord {
-                    kind: key.kind.name().to_owned(),
-                    key: format!("{:016x}", key.stack.0),
-                    title: stack::title(exit, frames),
-                    exit: stack::exit_text(exit),
+                let frames = stacks.get(&trial).cloned().unwrap_or_default();
+                let what = What::Bug {
+                    key,
+                    exit,
                     site,
-                    ..self.finding_record(&input, fuel, trial)
+                    frames,
                 };
-                self.finding(record, input, stack::lines(frames))?;
+                self.discover(Discovery {
+                    input,
+                    fuel,
+                    trial,
+                    what,
+                })?;
             }
             Decision::Slow {
                 fuel,
                 expected,
                 input,
                 trial,
-            } => self.slow(fuel, expected, input, trial)?,
+            } => {
+                let what = What::Slow { expected };
+                self.discover(Discovery {
+                    input,
+                    fuel,
+                    trial,
+                    what,
+                })?;
+            }
         }
         Ok(())
     }
 
-    fn finding(&mut self, record: FindingRecord, input: Vec<u8>, stack: Vec<String>) -> Result<()> {
-        let event = Event::Finding(Finding {
-            kind: record.kind.clone(),
-            key: record.key.clone(),
-            trial: record.trial,
-            title: record.title.clone(),
-            folder: format!("findings/{}", record.folder_name()),
-            bytes: record.input_bytes,
-            stack: stack.iter().take(EVENT_FRAMES).cloned().collect(),
-            elapsed_ms: self.session.clock.elapsed_ms(),
-        });
-        self.write_finding(record, input, stack)?;
-        self.emit(event);
-        Ok(())
-    }
-
-    fn slow(&mut self, fuel: u64, expected: u64, input: Vec<u8>, trial: u64) -> Result<()> {
-        let hash = blake3::hash(&input).to_hex();
-        let record = FindingRecord {
-            kind: "slow".to_owned(),
-            key: hash[..16].to_owned(),
-            title: format!(
-                "{fuel} fuel for {} bytes, expected about {expected}",
-                input.len()
-            ),
-            exit: "slow".to_owned(),
-            ..self.finding_record(&input, fuel, trial)
-        };
-        let event = Event::Slow(Slow {
-            trial,
-            key: record.key.clone(),
-            fuel,
-            expected,
-            folder: format!("findings/{}", record.folder_name()),
-            bytes: record.input_bytes,
-            elapsed_ms: self.session.clock.elapsed_ms(),
-        });
-        self.write_finding(record, input, Vec::new())?;
-        self.emit(event);
-        Ok(())
-    }
-
-    /// What all findings have in common; the rest is the caller's.
-    fn finding_record(&self, input: &[u8], fuel: u64, trial: u64) -> FindingRecord {
-        let record = self.session.record;
-        FindingRecord {
-            version: VERSION,
-            kind: String::new(),
-            key: String::new(),
-            title: String::new(),
-            exit: String::new(),
-            site: 0,
-            fuel,
-            input_bytes: input.len() as u64,
-            input_hash: blake3::hash(input).to_hex().to_string(),
-            target_hash: record.target.hash.clone(),
-            args: record.target.args.clone(),
-            stub_imports: record.target.stub_imports,
-            limits: record.limits,
-            guidance: record.guidance.name.clone(),
-            seed: record.guidance.seed,
-            trial,
-        }
-    }
-
-    fn write_finding(
-        &self,
-        record: FindingRecord,
-        input: Vec<u8>,
-        stack: Vec<String>,
-    ) -> Result<()> {
-        let mut stack_text = stack.join("\n");
-        stack_text.push('\n');
+    /// Writes a finding's folder, then tells about it: in this order, so that
+    /// nobody hears of what is not there.
+    fn discover(&mut self, discovery: Discovery) -> Result<()> {
+        let elapsed_ms = self.session.clock.elapsed_ms();
+        let (files, event) = discovery.into_parts(self.session.record, elapsed_ms);
         self.store
-            .keep_finding(&FindingFiles {
-                record,
-                input,
-                stack: stack_text,
-                target_path: self.session.record.target.path.clone(),
-            })
-            .context("a finding could not be written")
+            .keep_finding(&files)
+            .context("a finding could not be written")?;
+        self.emit(event);
+        Ok(())
     }
 
     /// A testcase got shorter: its file is replaced, unless another testcase
@@ -369,14 +307,13 @@ impl Campaign<'_> {
     fn trimmed(&mut self, id: TestcaseId, from_bytes: u32) -> Result<()> {
         let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
         let file = store::input_name(&bytes);
-        let old = std::mem::replace(&mut self.names[id.index()], file.clone());
-        if old == file {
+        if self.files.name(id) == file {
             // Trimmed several times in one batch: the last form is on disk.
             return Ok(());
         }
         self.store.keep_input(&bytes)?;
-        if !self.names.contains(&old) {
-            self.store.drop_input(&old)?;
+        if let Some(unused) = self.files.replace(id, file.clone()) {
+            self.store.drop_input(&unused)?;
         }
         self.emit(Event::Trimmed(Trimmed {
             id: id.0,
@@ -541,13 +478,6 @@ fn is_prefix(cut: &Batch, whole: &Batch) -> bool {
 
 /// Stacks of a batch's findings, by trial.
 type Stacks = BTreeMap<u64, Vec<Frame>>;
-
-fn corpus_names(engine: &Engine) -> Vec<String> {
-    let inputs = engine.corpus().iter();
-    inputs
-        .map(|(_, testcase)| store::input_name(&testcase.bytes))
-        .collect()
-}
 
 /// Executions when the corpus last grew: the same after a resume.
 fn last_new_exec(engine: &Engine) -> u64 {

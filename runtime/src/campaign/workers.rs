@@ -466,3 +466,146 @@ impl Drop for Alarm<'_> {
         self.0.coordinator.unpark();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+    use sandglass_engine::{Config, Engine, Exit};
+
+    /// Runs nothing; misbehaves at one trial.
+    struct Fake {
+        fails_at: u64,
+        panics_at: u64,
+        nap: Duration,
+    }
+
+    const FAKE: Fake = Fake {
+        fails_at: u64::MAX,
+        panics_at: u64::MAX,
+        nap: Duration::ZERO,
+    };
+
+    impl Runner for Fake {
+        fn run(
+            &mut self,
+            trial: u64,
+            _variant: Variant,
+            input: &[u8],
+            _interest: &Interest,
+            _wants_detail: bool,
+        ) -> Result<Outcome> {
+            thread::sleep(self.nap);
+            assert!(trial < self.panics_at, "the test wants it so");
+            if trial >= self.fails_at {
+                bail!("failed at {trial}");
+            }
+            Ok(Outcome {
+                exit: Exit::Valid,
+                site: trial as u32,
+                fuel: 1,
+                input_bytes: input.len() as u32,
+                detail: None,
+            })
+        }
+    }
+
+    fn pool(workers: usize, fake: impl Fn() -> Fake, time: Option<Duration>) -> Pool {
+        let runners = (0..workers).map(|_| Box::new(fake()) as Box<dyn Runner>);
+        let stop = Stop {
+            interrupted: Arc::new(AtomicBool::new(false)),
+            deadline: time.map(|time| Instant::now() + time),
+        };
+        Pool::new(runners.collect(), stop)
+    }
+
+    fn engine() -> Engine {
+        let config = Config {
+            seed: 1,
+            probes: 1,
+            input_bytes_max: 8,
+            seeds: Vec::new(),
+            tokens: Vec::new(),
+            settings: Default::default(),
+            slow_factor: 0,
+            spec: sandglass_engine::find("blind").expect("the control exists"),
+        };
+        Engine::new(config).expect("it has no settings")
+    }
+
+    fn sites(ran: Ran) -> Vec<u32> {
+        let (Ran::Whole(outcomes) | Ran::Prefix(outcomes)) = ran;
+        outcomes.iter().map(|outcome| outcome.site).collect()
+    }
+
+    #[test]
+    fn outcomes_are_in_order_for_any_number_of_workers() {
+        for workers in [1, 2, 3, 8] {
+            let mut engine = engine();
+            let mut pool = pool(workers, || FAKE, None);
+            for trials in [1, 7, 8, 9, 1024, 100] {
+                let batch = Arc::new(engine.next_batch(trials));
+                let first = batch.first_trial() as u32;
+                let expected: Vec<u32> = (first..first + batch.len() as u32).collect();
+                let Ran::Whole(outcomes) = pool.run(&batch).unwrap() else {
+                    panic!("nobody wants it to stop");
+                };
+                engine.finish_batch(&batch, outcomes.clone());
+                assert_eq!(sites(Ran::Whole(outcomes)), expected, "{workers} workers");
+            }
+        }
+    }
+
+    #[test]
+    fn the_earliest_error_is_told() {
+        for workers in [1, 3] {
+            let fake = || Fake {
+                fails_at: 100,
+                ..FAKE
+            };
+            let mut pool = pool(workers, fake, None);
+            let batch = Arc::new(engine().next_batch(1024));
+            assert_eq!(pool.run(&batch).unwrap_err().to_string(), "failed at 100");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "panicked")]
+    fn a_panic_of_a_helper_is_not_waited_for() {
+        // The coordinator naps, so that a helper gets to the bad trial.
+        let mut runners: Vec<Box<dyn Runner>> = vec![Box::new(Fake {
+            nap: Duration::from_millis(1),
+            ..FAKE
+        })];
+        runners.push(Box::new(Fake {
+            panics_at: 0,
+            ..FAKE
+        }));
+        let stop = Stop {
+            interrupted: Arc::new(AtomicBool::new(false)),
+            deadline: None,
+        };
+        let mut pool = Pool::new(runners, stop);
+        let mut engine = engine();
+        let batch = Arc::new(engine.next_batch(1024));
+        pool.run(&batch).unwrap();
+    }
+
+    #[test]
+    fn an_overdue_batch_ends_with_a_prefix() {
+        for workers in [1, 4] {
+            let fake = || Fake {
+                nap: Duration::from_millis(5),
+                ..FAKE
+            };
+            let mut pool = pool(workers, fake, Some(Duration::from_millis(20)));
+            let batch = Arc::new(engine().next_batch(1024));
+            let ran = pool.run(&batch).unwrap();
+            assert!(matches!(ran, Ran::Prefix(_)), "{workers} workers");
+            let sites = sites(ran);
+            let expected: Vec<u32> = (0..sites.len() as u32).collect();
+            assert_eq!(sites, expected);
+            assert!(!sites.is_empty() && sites.len() < 1024);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A finding on its way to disk: the engine's decision as a folder and an event.
+//!
+//! Nothing here depends on time but the event's one field for it, so that equal
+//! campaigns write equal folders.
+
+use sandglass_engine::{Exit, FindingKey};
+
+use crate::event::{Event, Finding, Slow};
+use crate::stack;
+use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
+use crate::store::record::Record;
+use crate::symbols::Frame;
+
+/// Frames of a stack that are part of an event.
+const EVENT_FRAMES: usize = 8;
+
+/// Something worth a folder in `findings/`.
+pub(super) struct Discovery {
+    pub(super) input: Vec<u8>,
+    pub(super) fuel: u64,
+    pub(super) trial: u64,
+    pub(super) what: What,
+}
+
+/// Why it is worth one.
+pub(super) enum What {
+    /// The first input with this key.
+    Bug {
+        key: FindingKey,
+        exit: Exit,
+        site: u32,
+        frames: Vec<Frame>,
+    },
+    /// It costs far more than its size explains.
+    Slow { expected: u64 },
+}
+
+impl Discovery {
+    /// The folder and the event.
+    pub(super) fn into_parts(self, campaign: &Record, elapsed_ms: u64) -> (FindingFiles, Event) {
+        let (record, lines) = self.record(campaign);
+        let folder = format!("findings/{}", record.folder_name());
+        let event = match self.what {
+            What::Bug { .. } => Event::Finding(Finding {
+                kind: record.kind.clone(),
+                key: record.key.clone(),
+                trial: self.trial,
+                title: record.title.clone(),
+                folder,
+                bytes: record.input_bytes,
+                stack: lines.iter().take(EVENT_FRAMES).cloned().collect(),
+                elapsed_ms,
+            }),
+            What::Slow { expected } => Event::Slow(Slow {
+                trial: self.trial,
+                key: record.key.clone(),
+                fuel: self.fuel,
+                expected,
+                folder,
+                bytes: record.input_bytes,
+                elapsed_ms,
+            }),
+        };
+        let files = FindingFiles {
+            record,
+            input: self.input,
+            stack: lines.join("\n") + "\n",
+            target_path: campaign.target.path.clone(),
+        };
+        (files, event)
+    }
+
+    fn record(&self, campaign: &Record) -> (FindingRecord, Vec<String>) {
+        let common = common(campaign, &self.input, self.fuel, self.trial);
+        match &self.what {
+            What::Bug {
+                key,
+                exit,
+                site,
+                frames,
+            } => {
+                let record = FindingRecord {
+                    kind: key.kind.name().to_owned(),
+                    key: format!("{:016x}", key.stack.0),
+                    title: stack::title(*exit, frames),
+                    exit: stack::exit_text(*exit),
+                    site: *site,
+                    ..common
+                };
+                (record, stack::lines(frames))
+            }
+            What::Slow { expected } => {
+                let (fuel, bytes) = (self.fuel, self.input.len());
+                let record = FindingRecord {
+                    kind: "slow".to_owned(),
+                    key: common.input_hash[..16].to_owned(),
+                    title: format!("{fuel} fuel for {bytes} bytes, expected about {expected}"),
+                    exit: "slow".to_owned(),
+                    ..common
+                };
+                (record, Vec::new())
+            }
+        }
+    }
+}
+
+/// What all findings of a campaign have in common; the rest is the caller's.
+fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingRecord {
+    FindingRecord {
+        version: VERSION,
+        kind: String::new(),
+        key: String::new(),
+        title: String::new(),
+        exit: String::new(),
+        site: 0,
+        fuel,
+        input_bytes: input.len() as u64,
+        input_hash: blake3::hash(input).to_hex().to_string(),
+        target_hash: campaign.target.hash.clone(),
+        args: campaign.target.args.clone(),
+        stub_imports: campaign.target.stub_imports,
+        limits: campaign.limits,
+        guidance: campaign.guidance.name.clone(),
+        seed: campaign.guidance.seed,
+        trial,
+    }
+}
