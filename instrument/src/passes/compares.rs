@@ -6,7 +6,8 @@
 //!
 //! An operand that was computed by invertible operators with constants (`x - 5 <u 10`, `~x == y`) is
 //! logged a second time, as a site of its own, with both operands taken back to where it came from
-//! (`x` and `15`, `x` and `~y`): it is `x` that stands in the input.
+//! (`x` and `15`, `x` and `~y`): it is `x` that stands in the input. So are the two sides of a sum,
+//! difference or `xor` that is compared with a constant: of `x ^ y == 5`, `x` and `y ^ 5`.
 //!
 //! ```wat
 //! ;; before     ;; after
@@ -29,8 +30,8 @@ pub(crate) struct Site {
     position: usize,
     ty: ValType,
     site: CompareSite,
-    /// What is done to both operands before they are logged.
-    undo: Vec<Step>,
+    /// What is done to each operand before it is logged.
+    undo: [Vec<Step>; 2],
 }
 
 /// One operator with a constant as its right operand.
@@ -97,9 +98,9 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
                     pair
                 });
                 code.set(right).set(left).i32(address.cast_signed());
-                for operand in [left, right] {
+                for (operand, undo) in [left, right].into_iter().zip(&site.undo) {
                     code.get(operand);
-                    for step in &site.undo {
+                    for step in undo {
                         if site.ty == ValType::I32 { code.i32(step.by as i32) } else { code.i64(step.by) };
                         code.bin(step.op);
                     }
@@ -177,6 +178,23 @@ struct Origin {
     xors: BTreeSet<usize>,
     constant: Option<i64>,
     undo: Vec<Step>,
+    /// The sum, difference or `xor` of two values that it is.
+    pair: Option<(usize, BinaryOp)>,
+}
+
+/// What the right one of two values, combined by `op`, has to be combined with to be the left one
+/// of a pair whose result is `wanted`.
+fn complement(op: BinaryOp, wanted: i64) -> Vec<Step> {
+    use BinaryOp as B;
+    let step = |op, by| Step { op, by };
+    match op {
+        B::I32Xor | B::I64Xor => vec![step(op, wanted)],
+        B::I32Sub => vec![step(B::I32Add, wanted)],
+        B::I64Sub => vec![step(B::I64Add, wanted)],
+        B::I32Add => vec![step(B::I32Mul, -1), step(B::I32Add, wanted)],
+        B::I64Add => vec![step(B::I64Mul, -1), step(B::I64Add, wanted)],
+        _ => unreachable!("pairs are of sums, differences and `xor`s"),
+    }
 }
 
 /// The inverse of `value op by`, or of `by op value`, as steps to the right of it.
@@ -286,7 +304,13 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         let site = CompareSite { offset: loc.data(), width, constant: right.constant.is_some() };
                         let undos = [&Vec::new(), &left.undo, &right.undo];
                         for (nth, undo) in undos.into_iter().enumerate().filter(|(nth, undo)| *nth == 0 || !undo.is_empty()) {
-                            found.insert((position, nth), Site { position, ty, site, undo: undo.clone() });
+                            let undo = [undo.clone(), undo.clone()];
+                            found.insert((position, nth), Site { position, ty, site, undo });
+                        }
+                        if let (Some((position, op)), Some(wanted)) = (left.pair, right.constant) {
+                            let site = CompareSite { constant: false, ..site };
+                            let undo = [Vec::new(), complement(op, wanted)];
+                            found.insert((position, 0), Site { position, ty, site, undo });
                         }
                     }
                     tested = zero.then_some(left);
@@ -296,15 +320,20 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         BinaryOp::I32Xor | BinaryOp::I64Xor => {
                             let (ty, width) = if matches!(op, BinaryOp::I32Xor) { (ValType::I32, 4) } else { (ValType::I64, 8) };
                             let site = CompareSite { offset: loc.data(), width, constant };
-                            xors.insert(position, Site { position, ty, site, undo: Vec::new() });
+                            xors.insert(position, Site { position, ty, site, undo: Default::default() });
                             let undo = undo(*op, &left, &right);
-                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None, undo });
+                            let pair = (!constant).then_some((position, *op));
+                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None, undo, pair });
                         }
                         BinaryOp::I32Or | BinaryOp::I64Or => {
                             stack.push(Origin { xors: &left.xors | &right.xors, ..Origin::default() });
                         }
                         BinaryOp::I32And | BinaryOp::I64And => {
-                            stack.push(Origin { xors: if constant { left.xors } else { BTreeSet::new() }, ..Origin::default() });
+                            let left = if constant { left } else { Origin::default() };
+                            stack.push(Origin { xors: left.xors, pair: left.pair, ..Origin::default() });
+                        }
+                        BinaryOp::I32Add | BinaryOp::I64Add | BinaryOp::I32Sub | BinaryOp::I64Sub if !constant => {
+                            stack.push(Origin { pair: Some((position, *op)), ..Origin::default() });
                         }
                         _ => stack.push(Origin { undo: undo(*op, &left, &right), ..Origin::default() }),
                     }
