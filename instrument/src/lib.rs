@@ -21,6 +21,7 @@ pub mod layout;
 mod passes;
 pub mod printable;
 mod probes;
+pub mod symbols;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
