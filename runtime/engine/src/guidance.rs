@@ -7,6 +7,7 @@
 pub mod afl;
 pub mod blind;
 mod byte_loop;
+mod climb;
 pub mod sandglass;
 
 use serde::{Deserialize, Serialize};

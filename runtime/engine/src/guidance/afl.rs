@@ -75,6 +75,7 @@ fn new(settings: &Settings) -> Strategy {
         energy: settings.is_on("energy"),
         trim: settings.is_on("trim"),
         solve: false,
+        climb: false,
         autodict: settings.is_on("autodict"),
         append: false,
         stack_pow2: settings.number("stack_pow2") as u32,

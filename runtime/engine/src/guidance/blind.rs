@@ -28,6 +28,7 @@ fn new(_: &Settings) -> Strategy {
         energy: false,
         trim: false,
         solve: false,
+        climb: false,
         autodict: false,
         append: false,
         stack_pow2: 7,

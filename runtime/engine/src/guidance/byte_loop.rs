@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::climb::{CHILDREN, Climbs};
 use super::{Guidance, Judged, Judgement, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
@@ -60,6 +61,8 @@ pub struct LoopConfig {
     pub trim: bool,
     /// Solve comparisons.
     pub solve: bool,
+    /// Approach comparisons that cannot be solved.
+    pub climb: bool,
     /// Use automatic tokens.
     pub autodict: bool,
     /// Insert blocks behind the last byte, too.
@@ -100,6 +103,11 @@ enum Job {
         /// The last is the next.
         solutions: Vec<Solution>,
     },
+    /// Run an input that showed something new in another variant.
+    Again {
+        parent: TestcaseId,
+        bytes: Arc<[u8]>,
+    },
     /// Shorten a testcase.
     Trim { id: TestcaseId, trim: Trim },
 }
@@ -109,6 +117,9 @@ enum Job {
 enum Flight {
     Seeds,
     Compare(TestcaseId),
+    /// Children of an input that came near.
+    Climb(TestcaseId),
+    Again,
     Solve {
         sites: Vec<u32>,
     },
@@ -141,6 +152,7 @@ pub struct ByteLoop {
     stages: VecDeque<Stage>,
     flights: Vec<Flight>,
     sites: BTreeMap<u32, Tries>,
+    climbs: Climbs,
     /// From comparisons, in the order found.
     tokens: Vec<Vec<u8>>,
     token_set: BTreeSet<Vec<u8>>,
@@ -157,6 +169,7 @@ impl ByteLoop {
             stages: VecDeque::new(),
             flights: Vec::new(),
             sites: BTreeMap::new(),
+            climbs: Climbs::default(),
             tokens: Vec::new(),
             token_set: BTreeSet::new(),
         }
@@ -178,8 +191,11 @@ impl ByteLoop {
         parent: Option<TestcaseId>,
         groups: &mut Vec<Group>,
     ) {
-        let stage = matches!(flight, Flight::Stage { .. } | Flight::Solve { .. });
-        let compares = matches!(flight, Flight::Compare(_));
+        let stage = matches!(
+            flight,
+            Flight::Stage { .. } | Flight::Solve { .. } | Flight::Again
+        );
+        let compares = matches!(flight, Flight::Compare(_) | Flight::Climb(_));
         groups.push(Group {
             plan,
             trials,
@@ -270,6 +286,11 @@ impl ByteLoop {
                         });
                     }
                 }
+                Job::Again { parent, bytes } => {
+                    let plan = Plan::Given(vec![bytes]);
+                    self.fly(Flight::Again, plan, 1, Some(parent), groups);
+                    left -= 1;
+                }
                 Job::Trim { id, trim } => {
                     let inputs = trim.propose(left);
                     let tried = inputs.len() as u32;
@@ -285,6 +306,27 @@ impl ByteLoop {
             }
         }
         room - left
+    }
+
+    /// Mutants of inputs that came near to satisfying a comparison; how many.
+    fn plan_climbs(&mut self, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) -> u32 {
+        let allowance = self.climbs.allowance().min(room);
+        let mut left = allowance;
+        while left > 0 {
+            let Some(nearest) = self.climbs.next() else {
+                break;
+            };
+            let count = left.min(CHILDREN);
+            let parent = nearest.parent;
+            let plan = Plan::Havoc {
+                parent: nearest.bytes.clone(),
+                seed: rng.word(),
+                first: 0,
+            };
+            self.fly(Flight::Climb(parent), plan, count, Some(parent), groups);
+            left -= count;
+        }
+        allowance - left
     }
 
     /// Exactly `room` mutants.
@@ -379,6 +421,22 @@ impl ByteLoop {
         });
     }
 
+    /// What a run in the variant that records comparisons leads to: it may be nearer than others,
+    /// and what it covers is only believed of the fast variant.
+    fn recorded(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) -> bool {
+        let detail = judged.detail;
+        let is_valid = judged.outcome.exit.status() == Status::Valid;
+        if view.interest.all.novelty(&detail.counts).any()
+            || is_valid && view.interest.valid.novelty(&detail.counts).any()
+        {
+            self.jobs.push_back(Job::Again {
+                parent: id,
+                bytes: Arc::from(&detail.input[..]),
+            });
+        }
+        self.config.climb && self.climbs.learn(id, detail)
+    }
+
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let detail = judged.detail;
@@ -434,8 +492,11 @@ impl Guidance for ByteLoop {
             return;
         }
         let for_jobs = (u64::from(room) * u64::from(JOB_QUARTERS)).div_ceil(4) as u32;
-        let jobs = self.plan_jobs(view, for_jobs, groups);
-        self.plan_stages(view, rng, room - jobs, groups);
+        let mut planned = self.plan_jobs(view, for_jobs, groups);
+        if self.config.climb {
+            planned += self.plan_climbs(rng, room - planned, groups);
+        }
+        self.plan_stages(view, rng, room - planned, groups);
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -443,7 +504,15 @@ impl Guidance for ByteLoop {
         match flight {
             Flight::Compare(id) => {
                 let id = *id;
+                self.recorded(view, id, judged);
                 self.compared(view, id, judged);
+                return Judgement::Discard;
+            }
+            Flight::Climb(id) => {
+                let id = *id;
+                if self.recorded(view, id, judged) {
+                    self.compared(view, id, judged);
+                }
                 return Judgement::Discard;
             }
             Flight::Trim { id, success, .. } => {
@@ -458,7 +527,7 @@ impl Guidance for ByteLoop {
             }
             Flight::Seeds if self.config.all_seeds => return Judgement::Keep(Reason::Seed),
             Flight::Seeds if judged.news.all.any() => return Judgement::Keep(Reason::Seed),
-            Flight::Seeds | Flight::Solve { .. } | Flight::Stage { .. } => {}
+            Flight::Seeds | Flight::Again | Flight::Solve { .. } | Flight::Stage { .. } => {}
         }
         let news = judged.news;
         match () {
@@ -485,7 +554,11 @@ impl Guidance for ByteLoop {
                 self.sites
                     .insert(sites[judged.nth as usize], Tries::default());
             }
-            Flight::Seeds | Flight::Compare(_) | Flight::Trim { .. } => {}
+            Flight::Seeds
+            | Flight::Compare(_)
+            | Flight::Climb(_)
+            | Flight::Again
+            | Flight::Trim { .. } => {}
         }
         if self.config.solve {
             self.jobs.push_back(Job::Compare(id));
@@ -500,7 +573,7 @@ impl Guidance for ByteLoop {
     fn end_batch(&mut self, _: &View<'_>) {
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
             match flight {
-                Flight::Seeds | Flight::Compare(_) => {}
+                Flight::Seeds | Flight::Compare(_) | Flight::Climb(_) | Flight::Again => {}
                 Flight::Solve { sites } => {
                     for site in sites {
                         let tries = self.sites.entry(site).or_default();

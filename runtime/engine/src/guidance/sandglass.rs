@@ -4,6 +4,8 @@
 //! - every kept input runs once in the variant that records comparisons, and what it compared is
 //!   written over what it read ([`crate::solve`]); operands that are not in the input become
 //!   tokens;
+//! - comparisons whose operands stand nowhere in the input are approached: the input that came
+//!   nearest gets a sixteenth of the children, run in that variant ([`climb`](super::climb));
 //! - tokens from the program's data are used;
 //! - an input that is the first valid one to hit a probe is kept, as in Zest;
 //! - blocks are inserted behind the last byte, too, where AFL never does;
@@ -31,6 +33,11 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "solve",
         summary: "write what a comparison wants over what it read",
+        kind: SettingKind::Switch { default: true },
+    },
+    Setting {
+        name: "climb",
+        summary: "approach comparisons whose operands are computed",
         kind: SettingKind::Switch { default: true },
     },
     Setting {
@@ -89,6 +96,7 @@ fn new(settings: &Settings) -> Strategy {
         energy: settings.is_on("energy"),
         trim: settings.is_on("trim"),
         solve: settings.is_on("solve"),
+        climb: settings.is_on("climb"),
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
         stack_pow2: settings.number("stack_pow2") as u32,

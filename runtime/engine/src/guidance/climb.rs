@@ -1,0 +1,147 @@
+//! Climbing: comparisons that never came out equal, and the inputs that came nearest.
+//!
+//! In: runs that recorded comparisons. Out: for each comparison that no run has satisfied, the run
+//! whose operands were closest, as a parent for more runs of the kind. Operands that are computed
+//! (counts, depths, sums, decoded text) stand nowhere in the input, so nothing can be written over
+//! them; but they can be approached. The measure is that of Angora (Chen and Chen, S&P 2018) and of
+//! libFuzzer's value profile: the distance of the operands.
+//!
+//! Departures: there is no taint and no gradient; children are those of havoc. An input that came
+//! nearer does not enter the corpus, so a target with many comparisons does not drown it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::TestcaseId;
+use crate::trial::{Compare, Detail};
+
+/// Distances up to this are told apart; beyond, only their bit lengths are.
+const EXACT_MAX: u64 = 32;
+/// Children of one nearest input planned at a time.
+pub(super) const CHILDREN: u32 = 16;
+/// Climbing takes up to this many trials of a batch…
+const TRIALS_MAX: u32 = 64;
+/// … as long as those record no more comparisons than this together: looking at them costs time
+/// that could be spent on trials. Both chosen by trying.
+const RECORDS_MAX: u32 = 1 << 14;
+
+/// The nearest that runs came to satisfying one comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Nearest {
+    /// Rank of the distance; 0 if some run satisfied it.
+    rank: u32,
+    /// Children planned since it came this near.
+    tries: u32,
+    /// The testcase that the input descends from.
+    pub(super) parent: TestcaseId,
+    /// Empty once satisfied.
+    pub(super) bytes: Arc<[u8]>,
+}
+
+/// What is known of all comparisons, by site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Climbs {
+    sites: BTreeMap<u32, Nearest>,
+    /// Comparisons that the last run recorded.
+    records: u32,
+}
+
+impl Climbs {
+    /// Learns from one run. True if it came nearer than any before at a site seen before.
+    pub(super) fn learn(&mut self, parent: TestcaseId, detail: &Detail) -> bool {
+        self.records = detail.compares.len() as u32;
+        let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
+        let mut nearer = false;
+        for compares in detail.compares.chunk_by(|a, b| a.site == b.site) {
+            let rank = compares.iter().map(rank).min().unwrap_or(u32::MAX);
+            let site = compares[0].site;
+            let known = self.sites.get(&site).map(|nearest| nearest.rank);
+            if known.is_none_or(|known| rank < known) {
+                nearer |= known.is_some();
+                let bytes = if rank == 0 {
+                    Arc::default()
+                } else {
+                    bytes.clone()
+                };
+                self.sites.insert(
+                    site,
+                    Nearest {
+                        rank,
+                        tries: 0,
+                        parent,
+                        bytes,
+                    },
+                );
+            }
+        }
+        nearer
+    }
+
+    /// The nearest input of a site not satisfied yet: the one with the fewest tries.
+    pub(super) fn next(&mut self) -> Option<&Nearest> {
+        let open = self.sites.values_mut().filter(|nearest| nearest.rank > 0);
+        let nearest = open.min_by_key(|nearest| nearest.tries)?;
+        nearest.tries += CHILDREN;
+        Some(nearest)
+    }
+
+    /// How many trials of a batch climbing may take.
+    pub(super) fn allowance(&self) -> u32 {
+        (RECORDS_MAX / self.records.max(1)).min(TRIALS_MAX)
+    }
+}
+
+/// 0 if the operands are equal, and the greater the further they are apart.
+fn rank(compare: &Compare) -> u32 {
+    let unused = 64 - 8 * u32::from(compare.width);
+    let difference = compare.left.wrapping_sub(compare.right) << unused >> unused;
+    let distance = difference.min(difference.wrapping_neg() << unused >> unused);
+    if distance <= EXACT_MAX {
+        distance as u32
+    } else {
+        EXACT_MAX as u32 + u64::BITS - distance.leading_zeros()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(input: u8, left: u64, right: u64) -> Detail {
+        let compare = Compare {
+            site: 3,
+            width: 4,
+            left,
+            right,
+            constant: true,
+        };
+        Detail {
+            input: vec![input],
+            compares: vec![compare],
+            ..Detail::default()
+        }
+    }
+
+    #[test]
+    fn distances_wrap_within_their_width() {
+        let rank_of = |left, right| rank(&run(0, left, right).compares[0]);
+        assert_eq!(rank_of(5, 5), 0);
+        assert_eq!(rank_of(5, 7), 2);
+        assert_eq!(rank_of(0xffff_ffff, 1), 2);
+        assert!(rank_of(0, 1000) > rank_of(0, 500));
+        assert_eq!(rank_of(0, 1000), rank_of(0, 1001));
+    }
+
+    #[test]
+    fn the_nearest_is_the_next_until_satisfied() {
+        let mut climbs = Climbs::default();
+        assert!(!climbs.learn(TestcaseId(0), &run(b'a', 1, 9)));
+        assert!(climbs.learn(TestcaseId(0), &run(b'b', 4, 9)));
+        assert!(!climbs.learn(TestcaseId(0), &run(b'c', 3, 9)));
+        assert_eq!(climbs.next().unwrap().bytes[..], b"b"[..]);
+        assert!(climbs.learn(TestcaseId(0), &run(b'd', 9, 9)));
+        assert!(climbs.next().is_none());
+    }
+}
