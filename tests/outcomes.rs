@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use sandglass_engine::{Exit, Interest, TrapKind};
+use sandglass_engine::Interest;
 use sandglass_guests::{WAT, Wat};
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, SandboxError, on_guest_thread};
+use sandglass_tests::exit_text;
 
 const BUILDS: [Build; 4] = [Build::Fast, Build::Marks, Build::Compares, Build::Exact];
 
@@ -47,7 +48,7 @@ fn outcome(guest: &Wat, build: Build) -> String {
         Ok(program) => Arc::new(program),
         Err(error) => return format!("refused {error}"),
     };
-    let limits = Limits { input_bytes: 4096, fuel: 4_000_000, ..Limits::STANDARD };
+    let limits = Limits { input_bytes: 4096, fuel: 20_000_000, ..Limits::STANDARD };
     let mut sandbox = match Sandbox::new(&program, &limits) {
         Ok(sandbox) => sandbox,
         Err(error @ (SandboxError::Setup { .. } | SandboxError::NoInputRoom(_))) => return format!("setup {error}"),
@@ -68,14 +69,5 @@ fn outcome(guest: &Wat, build: Build) -> String {
     if fresh != first {
         return format!("{:?}, but {:?} in a fresh instance", first.exit, fresh.exit);
     }
-    name(first.exit)
-}
-
-fn name(exit: Exit) -> String {
-    match exit {
-        Exit::HarnessError(code) => format!("harness-error {code}"),
-        Exit::ExitCode(code) => format!("exit {code}"),
-        Exit::Trap(kind) => format!("trap {}", TrapKind::name(kind)),
-        exit => exit.kind().to_string(),
-    }
+    exit_text(first.exit)
 }

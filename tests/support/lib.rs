@@ -1,0 +1,15 @@
+//! What several tests need: hostile files, and how an outcome is named in guests' headers.
+
+pub mod hostile;
+
+use sandglass_engine::Exit;
+
+/// An exit as the headers of text guests write it: `trap out-of-bounds`, `exit 1`, `valid`.
+pub fn exit_text(exit: Exit) -> String {
+    match exit {
+        Exit::HarnessError(code) => format!("harness-error {code}"),
+        Exit::ExitCode(code) => format!("exit {code}"),
+        Exit::Trap(kind) => format!("trap {}", kind.name()),
+        exit => exit.kind().to_string(),
+    }
+}
