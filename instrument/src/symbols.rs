@@ -7,8 +7,8 @@
 //!
 //! **Bounds.** Debug information is as hostile as the module. It is read one unit at a time, when it is first needed,
 //! without recursion and without allocating what a header promises. [`Symbols::new`] reads 32 million steps (attributes
-//! and bytes of abbreviations) at most, a look-up at most [`CANDIDATES_MAX`] units of the sizes given in `unit.rs`: less
-//! than a second each even for the worst file, microseconds for the second look-up in a real one. Tables that have been
+//! and bytes of abbreviations) at most, a look-up at most [`CANDIDATES_MAX`] units of the sizes given in `unit.rs` and
+//! `lines.rs`: about a second for each of these in the worst file, ten microseconds a look-up in a real one. Tables that have been
 //! read are kept up to [`CACHE_BYTES`]. A look-up's answer depends on the file and the offset only, never on what was
 //! looked up before, so stack hashes can be built on it.
 //!
@@ -20,7 +20,6 @@ mod index;
 mod lines;
 mod module;
 mod naming;
-mod scopes;
 mod unit;
 
 use std::collections::VecDeque;
@@ -105,7 +104,10 @@ struct Cache {
 
 impl std::fmt::Debug for Symbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Symbols").field("bytes", &self.wasm.len()).field("debug", &self.debug_info()).finish()
+        f.debug_struct("Symbols")
+            .field("bytes", &self.wasm.len())
+            .field("debug", &self.debug_info())
+            .finish()
     }
 }
 
@@ -115,7 +117,12 @@ impl Symbols {
     pub fn new(original_wasm: &[u8]) -> Symbols {
         let layout = Layout::new(original_wasm);
         let index = Index::new(&layout.sections.dwarf(original_wasm), layout.code_bytes());
-        Symbols { wasm: original_wasm.to_vec(), layout, index, cache: Mutex::default() }
+        Symbols {
+            wasm: original_wasm.to_vec(),
+            layout,
+            index,
+            cache: Mutex::default(),
+        }
     }
 
     /// What debug information there is.
@@ -123,7 +130,10 @@ impl Symbols {
         let layout = &self.layout;
         if layout.sections.too_large() {
             let mib = layout.sections.bytes() >> 20;
-            return DebugInfo::Ignored(format!("debug information of {mib} MiB is larger than {} MiB", dwarf::BYTES_MAX >> 20));
+            return DebugInfo::Ignored(format!(
+                "debug information of {mib} MiB is larger than {} MiB",
+                dwarf::BYTES_MAX >> 20
+            ));
         }
         if !self.index.is_empty() {
             return DebugInfo::Dwarf;
@@ -156,11 +166,21 @@ impl Symbols {
     /// The functions that `offset` of the original file belongs to: innermost first, the function of the module last.
     /// Empty when the offset lies in no function.
     pub fn frames(&self, offset: u32) -> Vec<Frame> {
-        let Some(range) = self.function_at(offset) else { return Vec::new() };
+        let Some(range) = self.function_at(offset) else {
+            return Vec::new();
+        };
         let address = offset - self.layout.code_start;
-        let function = (range.start - self.layout.code_start, range.end - self.layout.code_start);
+        let function = (
+            range.start - self.layout.code_start,
+            range.end - self.layout.code_start,
+        );
         let dwarf = self.layout.sections.dwarf(&self.wasm);
-        for number in self.index.candidates(address, function).into_iter().take(CANDIDATES_MAX) {
+        for number in self
+            .index
+            .candidates(address, function)
+            .into_iter()
+            .take(CANDIDATES_MAX)
+        {
             let found = self.unit(number).find(address, function);
             if found.is_empty() {
                 continue;
@@ -173,7 +193,11 @@ impl Symbols {
                     let named = || self.entry_name(&dwarf, number, found.die?);
                     // The name section says what the linker took, whatever the unit says about this address.
                     let own = || self.layout.name_in_section(&self.wasm, range.index);
-                    let raw = if position == last { own().or_else(named) } else { named() };
+                    let raw = if position == last {
+                        own().or_else(named)
+                    } else {
+                        named()
+                    };
                     let mut frame = self.frame(range.index, raw, position != last);
                     frame.file = found.file.map(|file| file.to_string());
                     frame.line = found.line;
@@ -192,13 +216,26 @@ impl Symbols {
 
     /// All lines of function `index`, ascending by offset. Empty without DWARF.
     pub fn lines_of_function(&self, index: u32) -> Vec<LineRow> {
-        let Some(range) = self.function_range(index) else { return Vec::new() };
+        let Some(range) = self.function_range(index) else {
+            return Vec::new();
+        };
         let start = self.layout.code_start;
         let function = (range.start - start, range.end - start);
-        for unit in self.index.candidates(function.0, function).into_iter().take(CANDIDATES_MAX) {
+        for unit in self
+            .index
+            .candidates(function.0, function)
+            .into_iter()
+            .take(CANDIDATES_MAX)
+        {
             let rows = self.unit(unit).rows(function);
             if !rows.is_empty() {
-                return rows.into_iter().map(|row| LineRow { offset: row.offset + start, ..row }).collect();
+                return rows
+                    .into_iter()
+                    .map(|row| LineRow {
+                        offset: row.offset + start,
+                        ..row
+                    })
+                    .collect();
             }
         }
         Vec::new()
@@ -206,14 +243,28 @@ impl Symbols {
 
     /// A frame with nothing but names.
     fn frame(&self, index: u32, raw: Option<String>, inlined: bool) -> Frame {
-        let raw = raw.or_else(|| if inlined { None } else { self.layout.raw_name(&self.wasm, index) });
+        let raw = raw.or_else(|| {
+            if inlined {
+                None
+            } else {
+                self.layout.raw_name(&self.wasm, index)
+            }
+        });
         let (function, mut raw_name) = match raw {
             Some(raw) => (demangle(&raw), raw),
             None if inlined => ("(inlined)".to_string(), String::new()),
             None => (format!("func[{index}]"), String::new()),
         };
         raw_name.truncate(raw_name.floor_char_boundary(RAW_NAME_BYTES));
-        Frame { function, raw_name, file: None, line: None, column: None, inlined, func_index: index }
+        Frame {
+            function,
+            raw_name,
+            file: None,
+            line: None,
+            column: None,
+            inlined,
+            func_index: index,
+        }
     }
 
     /// Unit number `number`, read now or before.

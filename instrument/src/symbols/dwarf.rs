@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviations, AttributeValue, DebugAbbrev, DebugInfoOffset, DebugLocListsBase, DebugRngListsBase,
-    DebugStrOffsetsBase, EndianSlice, LittleEndian, RawRngListEntry, RangeListsOffset, Section, UnitHeader,
+    Abbreviations, AttributeValue, DebugAbbrev, DebugInfoOffset, DebugLocListsBase,
+    DebugRngListsBase, DebugStrOffsetsBase, EndianSlice, LittleEndian, RangeListsOffset,
+    RawRngListEntry, Section, UnitHeader,
 };
 
 pub(super) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
@@ -57,8 +58,13 @@ impl Sections {
     /// The sections as gimli wants them; all empty when they are too large. Costs a few dozen comparisons.
     pub(super) fn dwarf<'a>(&self, wasm: &'a [u8]) -> Dwarf<'a> {
         let load = |id: gimli::SectionId| {
-            let piece = self.pieces.iter().find(|(name, _)| name == id.name() && !self.too_large());
-            let bytes = piece.and_then(|(_, range)| wasm.get(range.clone())).unwrap_or_default();
+            let piece = self
+                .pieces
+                .iter()
+                .find(|(name, _)| name == id.name() && !self.too_large());
+            let bytes = piece
+                .and_then(|(_, range)| wasm.get(range.clone()))
+                .unwrap_or_default();
             Ok::<_, Infallible>(EndianSlice::new(bytes, LittleEndian))
         };
         match Dwarf::load(load) {
@@ -123,7 +129,10 @@ impl<'a> Code<'a> {
             }
         };
         let address = |value: &Value<'a>| dwarf.attr_address(unit, *value).ok().flatten();
-        if let Some(offset) = self.ranges.and_then(|value| dwarf.attr_ranges_offset(unit, value).ok().flatten()) {
+        if let Some(offset) = self
+            .ranges
+            .and_then(|value| dwarf.attr_ranges_offset(unit, value).ok().flatten())
+        {
             return range_list(dwarf, unit, offset, budget, checked);
         }
         budget.take(1)?;
@@ -150,7 +159,9 @@ fn range_list(
     budget: &mut Budget,
     mut add: impl FnMut(u64, u64),
 ) -> Option<()> {
-    let Ok(mut list) = dwarf.raw_ranges(unit, offset) else { return Some(()) };
+    let Ok(mut list) = dwarf.raw_ranges(unit, offset) else {
+        return Some(());
+    };
     let mut base = unit.low_pc;
     let address = |index| dwarf.address(unit, index).unwrap_or(0);
     while let Ok(Some(entry)) = list.next() {
@@ -159,8 +170,11 @@ fn range_list(
             RawRngListEntry::BaseAddress { addr } => base = addr,
             RawRngListEntry::BaseAddressx { addr } => base = address(addr),
             // Before DWARF 5 the largest address chooses a base.
-            RawRngListEntry::AddressOrOffsetPair { begin, end } if begin >= u64::from(u32::MAX) => base = end,
-            RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
+            RawRngListEntry::AddressOrOffsetPair { begin, end } if begin >= u64::from(u32::MAX) => {
+                base = end
+            }
+            RawRngListEntry::AddressOrOffsetPair { begin, end }
+            | RawRngListEntry::OffsetPair { begin, end } => {
                 // A base that is a tombstone makes all of its pairs dead.
                 if base < TOMBSTONES {
                     add(base.saturating_add(begin), base.saturating_add(end));
@@ -172,7 +186,9 @@ fn range_list(
                 add(begin, begin.saturating_add(length));
             }
             RawRngListEntry::StartEnd { begin, end } => add(begin, end),
-            RawRngListEntry::StartLength { begin, length } => add(begin, begin.saturating_add(length)),
+            RawRngListEntry::StartLength { begin, length } => {
+                add(begin, begin.saturating_add(length))
+            }
         }
     }
     Some(())
@@ -185,7 +201,10 @@ pub(super) fn open<'a>(
     abbreviations: Option<Arc<Abbreviations>>,
     budget: &mut Budget,
 ) -> Option<Root<'a>> {
-    let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(offset)).ok()?;
+    let header = dwarf
+        .debug_info
+        .header_from_offset(DebugInfoOffset(offset))
+        .ok()?;
     // Another size would make every address a lie.
     if header.address_size() != 4 && header.address_size() != 8 {
         return None;
@@ -225,17 +244,31 @@ fn root<'a>(
             (gimli::DW_AT_name, value) => name = Some(value),
             (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
             (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => lines = Some(offset.0),
-            (gimli::DW_AT_language, Value::Language(language)) => is_rust = language == gimli::DW_LANG_Rust,
-            (gimli::DW_AT_str_offsets_base, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
+            (gimli::DW_AT_language, Value::Language(language)) => {
+                is_rust = language == gimli::DW_LANG_Rust
+            }
+            (gimli::DW_AT_str_offsets_base, Value::DebugStrOffsetsBase(base)) => {
+                unit.str_offsets_base = base
+            }
             (gimli::DW_AT_addr_base, Value::DebugAddrBase(base)) => unit.addr_base = base,
-            (gimli::DW_AT_rnglists_base, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
+            (gimli::DW_AT_rnglists_base, Value::DebugRngListsBase(base)) => {
+                unit.rnglists_base = base
+            }
             _ => {}
         }
     })?;
-    unit.low_pc = code.low.and_then(|value| dwarf.attr_address(&unit, value).ok().flatten()).unwrap_or(0);
+    unit.low_pc = code
+        .low
+        .and_then(|value| dwarf.attr_address(&unit, value).ok().flatten())
+        .unwrap_or(0);
     unit.name = name.and_then(|value| text(dwarf, &unit, value));
     unit.comp_dir = comp_dir.and_then(|value| text(dwarf, &unit, value));
-    Some(Root { unit, code, lines, is_rust })
+    Some(Root {
+        unit,
+        code,
+        lines,
+        is_rust,
+    })
 }
 
 /// Calls `note` with each attribute of the entry at `offset`, or of the first one.
@@ -246,7 +279,9 @@ pub(super) fn attributes<'a>(
     budget: &mut Budget,
     mut note: impl FnMut(gimli::DwAt, Value<'a>),
 ) -> Option<()> {
-    let mut entries = header.entries_raw(abbreviations, offset.map(gimli::UnitOffset)).ok()?;
+    let mut entries = header
+        .entries_raw(abbreviations, offset.map(gimli::UnitOffset))
+        .ok()?;
     let abbreviation = entries.read_abbreviation().ok()??;
     budget.take(1 + abbreviation.attributes().len())?;
     for specification in abbreviation.attributes() {
@@ -257,14 +292,21 @@ pub(super) fn attributes<'a>(
 }
 
 /// The abbreviations at `offset`, if they end within [`ABBREVIATION_BYTES`].
-pub(super) fn read_abbreviations(dwarf: &Dwarf<'_>, offset: usize, budget: &mut Budget) -> Option<Arc<Abbreviations>> {
+pub(super) fn read_abbreviations(
+    dwarf: &Dwarf<'_>,
+    offset: usize,
+    budget: &mut Budget,
+) -> Option<Arc<Abbreviations>> {
     let section: &[u8] = dwarf.debug_abbrev.reader().slice();
     let rest = section.get(offset..)?;
     let rest = &rest[..rest.len().min(ABBREVIATION_BYTES)];
     let table = &rest[..abbreviations_end(rest)?];
     budget.take(table.len())?;
     let table = DebugAbbrev::from(EndianSlice::new(table, LittleEndian));
-    table.abbreviations(gimli::DebugAbbrevOffset(0)).ok().map(Arc::new)
+    table
+        .abbreviations(gimli::DebugAbbrevOffset(0))
+        .ok()
+        .map(Arc::new)
 }
 
 /// The length of a table of abbreviations, its closing zero included; `None` when it does not close.
@@ -304,10 +346,17 @@ fn abbreviations_end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The text of an attribute, cut after [`TEXT_BYTES`].
-pub(super) fn text<'a>(dwarf: &Dwarf<'a>, unit: &GimliUnit<'a>, value: Value<'a>) -> Option<Bytes<'a>> {
+pub(super) fn text<'a>(
+    dwarf: &Dwarf<'a>,
+    unit: &GimliUnit<'a>,
+    value: Value<'a>,
+) -> Option<Bytes<'a>> {
     let at = |section: &Bytes<'a>, offset: usize| {
         let rest = section.slice().get(offset..)?;
-        Some(EndianSlice::new(&rest[..rest.len().min(TEXT_BYTES)], LittleEndian))
+        Some(EndianSlice::new(
+            &rest[..rest.len().min(TEXT_BYTES)],
+            LittleEndian,
+        ))
     };
     let found = match value {
         Value::String(text) => at(&text, 0),
@@ -319,6 +368,10 @@ pub(super) fn text<'a>(dwarf: &Dwarf<'a>, unit: &GimliUnit<'a>, value: Value<'a>
         }
         _ => None,
     }?;
-    let end = found.slice().iter().position(|byte| *byte == 0).unwrap_or(found.len());
+    let end = found
+        .slice()
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(found.len());
     Some(EndianSlice::new(&found.slice()[..end], LittleEndian))
 }

@@ -47,17 +47,23 @@ impl Index {
             if budget.take(1).is_none() || index.ranges.len() > RANGES_MAX {
                 break;
             }
-            let Some(offset) = header.debug_info_offset() else { continue };
-            let Some(root) = abbreviations.and_then(|known| dwarf::open(dwarf, offset.0, Some(known), &mut budget)) else {
+            let Some(offset) = header.debug_info_offset() else {
+                continue;
+            };
+            let Some(root) = abbreviations
+                .and_then(|known| dwarf::open(dwarf, offset.0, Some(known), &mut budget))
+            else {
                 continue;
             };
             let number = index.units.len() as u32;
             index.units.push(offset.0);
             let before = index.ranges.len();
             let ranges = &mut index.ranges;
-            let whole = root.code.ranges(dwarf, &root.unit, code_bytes, &mut budget, |low, high| {
-                ranges.push((low, high, number));
-            });
+            let whole =
+                root.code
+                    .ranges(dwarf, &root.unit, code_bytes, &mut budget, |low, high| {
+                        ranges.push((low, high, number));
+                    });
             if whole.is_none() {
                 break;
             }
@@ -77,7 +83,11 @@ impl Index {
     /// units that do not say what they cover.
     pub(super) fn candidates(&self, address: u32, function: (u32, u32)) -> Vec<usize> {
         let after = self.ranges.partition_point(|(low, ..)| *low < function.1);
-        let near = self.ranges[..after].iter().rev().take(OVERLAPS_MAX).filter(|(_, high, _)| *high > function.0);
+        let near = self.ranges[..after]
+            .iter()
+            .rev()
+            .take(OVERLAPS_MAX)
+            .filter(|(_, high, _)| *high > function.0);
         let mut found: Vec<(bool, u32, u32)> = near
             .map(|(low, high, unit)| (!(*low <= address && address < *high), high - low, *unit))
             .collect();
@@ -99,7 +109,10 @@ impl Index {
 
     /// The unit that `offset` of `.debug_info` lies in, and the offset in it.
     pub(super) fn locate(&self, offset: usize) -> Option<(usize, usize)> {
-        let number = self.units.partition_point(|start| *start <= offset).checked_sub(1)?;
+        let number = self
+            .units
+            .partition_point(|start| *start <= offset)
+            .checked_sub(1)?;
         Some((number, offset - self.units[number]))
     }
 }

@@ -46,18 +46,34 @@ pub(super) struct Row {
 
 impl Lines {
     /// Runs the line program at `offset` of `.debug_line`, as far as the limits go.
-    pub(super) fn new(dwarf: &Dwarf<'_>, unit: &GimliUnit<'_>, offset: usize, code_bytes: u32) -> Lines {
+    pub(super) fn new(
+        dwarf: &Dwarf<'_>,
+        unit: &GimliUnit<'_>,
+        offset: usize,
+        code_bytes: u32,
+    ) -> Lines {
         let mut lines = Lines::default();
         let _ = lines.run(dwarf, unit, offset, code_bytes);
         lines.sequences.sort_unstable();
         lines
     }
 
-    fn run(&mut self, dwarf: &Dwarf<'_>, unit: &GimliUnit<'_>, offset: usize, code_bytes: u32) -> Option<()> {
+    fn run(
+        &mut self,
+        dwarf: &Dwarf<'_>,
+        unit: &GimliUnit<'_>,
+        offset: usize,
+        code_bytes: u32,
+    ) -> Option<()> {
         sizes_are_sane(dwarf.debug_line.reader().slice().get(offset..)?)?;
         let program = dwarf
             .debug_line
-            .program(gimli::DebugLineOffset(offset), unit.header.address_size(), unit.comp_dir, unit.name)
+            .program(
+                gimli::DebugLineOffset(offset),
+                unit.header.address_size(),
+                unit.comp_dir,
+                unit.name,
+            )
             .ok()?;
         let mut rows = program.rows();
         let mut first = 0;
@@ -71,7 +87,9 @@ impl Lines {
             if self.rows.len() >= ROWS_MAX {
                 break;
             }
-            let Ok(address) = u32::try_from(address) else { continue };
+            let Ok(address) = u32::try_from(address) else {
+                continue;
+            };
             let small = |number: u64| u32::try_from(number).unwrap_or(0);
             self.rows.push(Row {
                 address,
@@ -97,7 +115,8 @@ impl Lines {
             self.rows.truncate(first);
             return;
         }
-        self.sequences.push((start, end, first as u32, self.rows.len() as u32));
+        self.sequences
+            .push((start, end, first as u32, self.rows.len() as u32));
     }
 
     fn read_files<'a>(
@@ -111,12 +130,18 @@ impl Lines {
         let last = count;
         for number in 0..=last {
             let file = header.file(number as u64).and_then(|file| {
-                let lossy = |text: dwarf::Bytes<'_>| String::from_utf8_lossy(text.slice()).into_owned();
+                let lossy =
+                    |text: dwarf::Bytes<'_>| String::from_utf8_lossy(text.slice()).into_owned();
                 let name = lossy(dwarf::text(dwarf, unit, file.path_name())?);
                 let directory = header.directory(file.directory_index());
-                let directory = directory.and_then(|value| dwarf::text(dwarf, unit, value)).map(lossy);
+                let directory = directory
+                    .and_then(|value| dwarf::text(dwarf, unit, value))
+                    .map(lossy);
                 let base = unit.comp_dir.map(lossy);
-                Some(path(&join(&join(&base.unwrap_or_default(), &directory.unwrap_or_default()), &name)))
+                Some(path(&join(
+                    &join(&base.unwrap_or_default(), &directory.unwrap_or_default()),
+                    &name,
+                )))
             });
             bytes += file.as_ref().map_or(0, String::len);
             if bytes > PATH_BYTES {
@@ -139,16 +164,28 @@ impl Lines {
         let has_line = |row: &&Row| row.line != 0;
         let before = rows[..after].iter().rev().enumerate();
         // The first row covers the address even if it begins before the range.
-        let before = before.take_while(|(back, row)| *back == 0 || row.address >= range.0).map(|(_, row)| row);
+        let before = before
+            .take_while(|(back, row)| *back == 0 || row.address >= range.0)
+            .map(|(_, row)| row);
         let next = rows[after..].iter().take_while(|row| row.address < range.1);
-        before.into_iter().find(has_line).or_else(|| next.into_iter().find(has_line)).copied()
+        before
+            .into_iter()
+            .find(has_line)
+            .or_else(|| next.into_iter().find(has_line))
+            .copied()
     }
 
     /// Rows with a line in `range`, one an address.
     pub(super) fn within(&self, range: (u32, u32)) -> Vec<LineRow> {
         let mut found = Vec::new();
-        let overlapping = self.sequences.partition_point(|(start, ..)| *start < range.1);
-        for &(_, end, first, last) in self.sequences[..overlapping].iter().rev().take(OVERLAPS_MAX) {
+        let overlapping = self
+            .sequences
+            .partition_point(|(start, ..)| *start < range.1);
+        for &(_, end, first, last) in self.sequences[..overlapping]
+            .iter()
+            .rev()
+            .take(OVERLAPS_MAX)
+        {
             if end <= range.0 {
                 continue;
             }
@@ -156,7 +193,11 @@ impl Lines {
             let from = rows.partition_point(|row| row.address < range.0);
             for row in rows[from..].iter().take_while(|row| row.address < range.1) {
                 if let Some(file) = self.file(row.file).filter(|_| row.line != 0) {
-                    found.push(LineRow { offset: row.address, file, line: row.line });
+                    found.push(LineRow {
+                        offset: row.address,
+                        file,
+                        line: row.line,
+                    });
                 }
             }
         }
@@ -170,14 +211,25 @@ impl Lines {
 
     /// The rows of the sequence around `address`.
     fn sequence(&self, address: u32) -> Option<&[Row]> {
-        let after = self.sequences.partition_point(|(start, ..)| *start <= address);
-        let around = self.sequences[..after].iter().rev().take(OVERLAPS_MAX).find(|(_, end, ..)| address < *end);
+        let after = self
+            .sequences
+            .partition_point(|(start, ..)| *start <= address);
+        let around = self.sequences[..after]
+            .iter()
+            .rev()
+            .take(OVERLAPS_MAX)
+            .find(|(_, end, ..)| address < *end);
         around.map(|&(.., first, last)| &self.rows[first as usize..last as usize])
     }
 
     /// About how much memory this takes.
     pub(super) fn bytes(&self) -> usize {
-        let paths: usize = self.files.iter().flatten().map(|path| path.len() + 32).sum();
+        let paths: usize = self
+            .files
+            .iter()
+            .flatten()
+            .map(|path| path.len() + 32)
+            .sum();
         self.rows.len() * size_of::<Row>() + self.sequences.len() * 16 + paths
     }
 }
@@ -186,7 +238,12 @@ impl Lines {
 fn sizes_are_sane(bytes: &[u8]) -> Option<()> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
-        Some(field.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
+        Some(
+            field
+                .iter()
+                .rev()
+                .fold(0u64, |value, byte| value << 8 | u64::from(*byte)),
+        )
     };
     let (length, at, word) = match number(0, 4)? {
         0xffff_ffff => (number(4, 8)?, 12, 8),

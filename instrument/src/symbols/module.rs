@@ -66,7 +66,8 @@ impl Layout {
                     let import = import?;
                     if matches!(import.ty, TypeRef::Func(_) | TypeRef::FuncExact(_)) {
                         if self.imports.len() < FUNCTIONS_MAX {
-                            self.imports.push(format!("{}.{}", import.module, import.name));
+                            self.imports
+                                .push(format!("{}.{}", import.module, import.name));
                         }
                         self.imported += 1;
                     }
@@ -91,9 +92,13 @@ impl Layout {
             Payload::CustomSection(section) => match section.name() {
                 "name" => {
                     self.has_names = true;
-                    let KnownCustom::Name(subsections) = section.as_known() else { return Ok(()) };
+                    let KnownCustom::Name(subsections) = section.as_known() else {
+                        return Ok(());
+                    };
                     for subsection in subsections {
-                        let Name::Function(functions) = subsection? else { continue };
+                        let Name::Function(functions) = subsection? else {
+                            continue;
+                        };
                         for naming in functions {
                             let naming = naming?;
                             set_once(&mut self.names, naming.index, piece(wasm, naming.name));
@@ -103,9 +108,13 @@ impl Layout {
                 "external_debug_info" | "sourceMappingURL" if self.external.is_none() => {
                     // A length and a text; the length is of no interest.
                     let text = section.data().get(1..).unwrap_or_default();
-                    self.external = Some(printable(&String::from_utf8_lossy(&text[..text.len().min(4096)])));
+                    self.external = Some(printable(&String::from_utf8_lossy(
+                        &text[..text.len().min(4096)],
+                    )));
                 }
-                name => self.sections.note(name, section.data_offset(), section.data().len()),
+                name => self
+                    .sections
+                    .note(name, section.data_offset(), section.data().len()),
             },
             _ => {}
         }
@@ -120,7 +129,11 @@ impl Layout {
         let after = self.bodies.partition_point(|(start, _)| *start <= offset);
         let position = after.checked_sub(1)?;
         let (start, end) = self.bodies[position];
-        (offset < end).then_some(FunctionRange { index: self.imported + position as u32, start, end })
+        (offset < end).then_some(FunctionRange {
+            index: self.imported + position as u32,
+            start,
+            end,
+        })
     }
 
     pub(super) fn function_range(&self, index: u32) -> Option<FunctionRange> {

@@ -11,9 +11,13 @@ const ORIGINS_MAX: usize = 16;
 const NAME_STEPS: u64 = 4_000_000;
 
 impl Symbols {
-    /// The name of the entry at `offset` of unit `number`: as the linker knows it, or else as the source does, with the
-    /// modules around it for Rust.
-    pub(super) fn entry_name(&self, dwarf: &Dwarf<'_>, number: usize, offset: usize) -> Option<String> {
+    /// The name of the entry at `offset` of unit `number`: as the linker knows it, or else as the source does.
+    pub(super) fn entry_name(
+        &self,
+        dwarf: &Dwarf<'_>,
+        number: usize,
+        offset: usize,
+    ) -> Option<String> {
         let mut budget = Budget(NAME_STEPS);
         let (mut number, mut offset) = (number, offset);
         let mut short = None;
@@ -28,17 +32,11 @@ impl Symbols {
             if short.is_none()
                 && let Some(name) = found.name
             {
-                short = Some(match root.is_rust {
-                    true => {
-                        let scopes = unit.scopes(offset).into_iter();
-                        let mut parts = vec![without_generics(&name).to_string()];
-                        for scope in scopes.filter_map(|scope| read(dwarf, &root, scope, &mut budget)?.name) {
-                            parts.push(without_generics(&scope).to_string());
-                        }
-                        parts.reverse();
-                        parts.join("::")
-                    }
-                    false => name,
+                // Without the linker's names (`-C debuginfo=line-tables-only`) there is `new` and no more.
+                short = Some(if root.is_rust {
+                    without_generics(&name).to_string()
+                } else {
+                    name
                 });
             }
             match found.origin {
@@ -62,19 +60,32 @@ struct Naming<'a> {
     origin: Option<Value<'a>>,
 }
 
-fn read<'a>(dwarf: &Dwarf<'a>, root: &Root<'a>, offset: usize, budget: &mut Budget) -> Option<Naming<'a>> {
+fn read<'a>(
+    dwarf: &Dwarf<'a>,
+    root: &Root<'a>,
+    offset: usize,
+    budget: &mut Budget,
+) -> Option<Naming<'a>> {
     let mut found = Naming::default();
     let text = |value| {
         let text: Bytes<'_> = dwarf::text(dwarf, &root.unit, value)?;
         (!text.is_empty()).then(|| String::from_utf8_lossy(text.slice()).into_owned())
     };
     let unit = &root.unit;
-    dwarf::attributes(&unit.header, &unit.abbreviations, Some(offset), budget, |at, value| match at {
-        gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => found.linkage = text(value),
-        gimli::DW_AT_name => found.name = text(value),
-        gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => found.origin = Some(value),
-        _ => {}
-    })?;
+    dwarf::attributes(
+        &unit.header,
+        &unit.abbreviations,
+        Some(offset),
+        budget,
+        |at, value| match at {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
+                found.linkage = text(value)
+            }
+            gimli::DW_AT_name => found.name = text(value),
+            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => found.origin = Some(value),
+            _ => {}
+        },
+    )?;
     Some(found)
 }
 

@@ -7,7 +7,6 @@ use gimli::Abbreviations;
 use super::LineRow;
 use super::dwarf::{self, Budget, Code, Dwarf, GimliUnit, Value};
 use super::lines::Lines;
-use super::scopes::Scopes;
 
 /// Steps spent on the entries of one unit: SQLite's one unit needs two million; half a second at worst.
 const UNIT_STEPS: u64 = 32_000_000;
@@ -34,7 +33,6 @@ pub(super) struct Unit {
     /// Start and end of each range of a function, and the entry; ascending.
     functions: Vec<(u32, u32, u32)>,
     lines: Lines,
-    scopes: Scopes,
     /// The unit's abbreviations, for reading single entries.
     pub(super) abbreviations: Option<Arc<Abbreviations>>,
 }
@@ -67,12 +65,13 @@ impl Unit {
     pub(super) fn new(dwarf: &Dwarf<'_>, offset: usize, code_bytes: u32) -> Unit {
         let mut unit = Unit::default();
         let mut budget = Budget(UNIT_STEPS);
-        let Some(root) = dwarf::open(dwarf, offset, None, &mut budget) else { return unit };
+        let Some(root) = dwarf::open(dwarf, offset, None, &mut budget) else {
+            return unit;
+        };
         if let Some(program) = root.lines {
             unit.lines = Lines::new(dwarf, &root.unit, program, code_bytes);
         }
         unit.abbreviations = Some(Arc::clone(&root.unit.abbreviations));
-        unit.scopes.wanted = root.is_rust;
         // What was read before a limit or a mistake stays.
         let _ = unit.read_entries(dwarf, &root.unit, code_bytes, &mut budget);
         unit.functions.sort_unstable();
@@ -101,12 +100,10 @@ impl Unit {
             while let Some((_, index)) = open.pop_if(|(outer, _)| *outer >= depth) {
                 self.entries[index].end = self.entries.len() as u32;
             }
-            self.scopes.leave(depth, die);
             let is_function = match abbreviation.tag() {
                 gimli::DW_TAG_subprogram => true,
                 gimli::DW_TAG_inlined_subroutine if !open.is_empty() => false,
-                tag => {
-                    self.scopes.enter(depth, die, tag, abbreviation.has_children());
+                _ => {
                     entries.skip_attributes(abbreviation.attributes()).ok()?;
                     continue;
                 }
@@ -137,13 +134,19 @@ impl Unit {
             let index = self.entries.len();
             let first = self.ranges.len();
             let ranges = &mut self.ranges;
-            code.ranges(dwarf, unit, code_bytes, budget, |low, high| ranges.push((low, high)))?;
+            code.ranges(dwarf, unit, code_bytes, budget, |low, high| {
+                ranges.push((low, high))
+            })?;
             if self.ranges.len() == first {
                 // An abstract function, a declaration, or code that the linker dropped.
                 continue;
             }
             if is_function {
-                self.functions.extend(self.ranges[first..].iter().map(|(low, high)| (*low, *high, index as u32)));
+                self.functions.extend(
+                    self.ranges[first..]
+                        .iter()
+                        .map(|(low, high)| (*low, *high, index as u32)),
+                );
             }
             self.entries.push(Entry {
                 die: die as u32,
@@ -166,8 +169,14 @@ impl Unit {
     pub(super) fn find(&self, address: u32, function: (u32, u32)) -> Vec<Found> {
         let chain = self.chain(address, function);
         // Rows of the innermost range first, then of the whole function, when the address has no line of its own.
-        let innermost = chain.last().and_then(|index| self.range_at(*index, address)).unwrap_or(function);
-        let row = self.lines.at(address, innermost).or_else(|| self.lines.at(address, function));
+        let innermost = chain
+            .last()
+            .and_then(|index| self.range_at(*index, address))
+            .unwrap_or(function);
+        let row = self
+            .lines
+            .at(address, innermost)
+            .or_else(|| self.lines.at(address, function));
         if chain.is_empty() && row.is_none() {
             return Vec::new();
         }
@@ -201,17 +210,22 @@ impl Unit {
     /// The function around `address` and what is inlined there, outermost first.
     fn chain(&self, address: u32, function: (u32, u32)) -> Vec<usize> {
         let after = self.functions.partition_point(|(low, ..)| *low <= address);
-        let around = self.functions[..after].iter().rev().take(OVERLAPS_MAX).find(|(low, high, _)| {
-            *high > address && *low >= function.0 && *high <= function.1
-        });
-        let Some(&(.., root)) = around else { return Vec::new() };
+        let around = self.functions[..after]
+            .iter()
+            .rev()
+            .take(OVERLAPS_MAX)
+            .find(|(low, high, _)| *high > address && *low >= function.0 && *high <= function.1);
+        let Some(&(.., root)) = around else {
+            return Vec::new();
+        };
         let mut chain = vec![root as usize];
         let end = self.end(root as usize);
         let mut index = root as usize + 1;
         while index < end {
             let entry = &self.entries[index];
             // A function inside a function is another one; an entry beside a chosen one cannot be right too.
-            let inside = entry.depth as usize == chain.len() && self.range_at(index, address).is_some();
+            let inside =
+                entry.depth as usize == chain.len() && self.range_at(index, address).is_some();
             if inside {
                 chain.push(index);
                 index += 1;
@@ -230,18 +244,22 @@ impl Unit {
     /// The range of entry `index` that `address` lies in.
     fn range_at(&self, index: usize, address: u32) -> Option<(u32, u32)> {
         let start = self.entries[index].ranges as usize;
-        let end = self.entries.get(index + 1).map_or(self.ranges.len(), |next| next.ranges as usize);
-        self.ranges[start..end].iter().copied().find(|(low, high)| *low <= address && address < *high)
-    }
-
-    /// The scopes around the entry at `die`, innermost first, as offsets of their entries.
-    pub(super) fn scopes(&self, die: usize) -> Vec<usize> {
-        self.scopes.around(die)
+        let end = self
+            .entries
+            .get(index + 1)
+            .map_or(self.ranges.len(), |next| next.ranges as usize);
+        self.ranges[start..end]
+            .iter()
+            .copied()
+            .find(|(low, high)| *low <= address && address < *high)
     }
 
     /// About how much memory this takes.
     pub(super) fn bytes(&self) -> usize {
-        self.scopes.bytes() + self.entries.len() * size_of::<Entry>() + self.ranges.len() * 8 + self.functions.len() * 12 + self.lines.bytes()
+        self.entries.len() * size_of::<Entry>()
+            + self.ranges.len() * 8
+            + self.functions.len() * 12
+            + self.lines.bytes()
     }
 }
 
@@ -250,5 +268,7 @@ fn number(value: Value<'_>) -> u32 {
         Value::FileIndex(index) => Some(index),
         value => value.udata_value(),
     };
-    number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
+    number
+        .and_then(|number| u32::try_from(number).ok())
+        .unwrap_or(0)
 }
