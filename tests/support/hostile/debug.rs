@@ -41,8 +41,11 @@ const FORM_SEC_OFFSET: u8 = 0x17;
 const FORM_INDIRECT: u8 = 0x16;
 const FORM_IMPLICIT_CONST: u8 = 0x21;
 
-/// A table of abbreviations: code, tag, has children, (attribute, form)….
-fn abbreviations(table: &[(u8, u8, bool, &[(u8, u8)])]) -> Vec<u8> {
+/// Code, tag, has children, (attribute, form)….
+type Abbreviation<'a> = (u8, u8, bool, &'a [(u8, u8)]);
+
+/// A table of abbreviations.
+fn abbreviations(table: &[Abbreviation<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (code, tag, children, attributes) in table {
         bytes.extend([*code, *tag, u8::from(*children)]);
