@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::symbols::Frame;
 use anyhow::{Context as _, Result};
 use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, Scratch, State, TestcaseId};
+use sandglass_instrument::symbols::Frame;
 
 use crate::event::{
     Checkpoint, Counters, Ended, Event, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,

@@ -31,6 +31,5 @@ pub mod minimise;
 pub mod report;
 pub mod stack;
 pub mod store;
-pub mod symbols;
 pub mod target;
 pub mod tokens;

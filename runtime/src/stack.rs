@@ -7,8 +7,8 @@
 //! innermost frames that belong to the program and not to its panic machinery.
 //! Names and files in frames are printable already.
 
-use crate::symbols::Frame;
 use sandglass_engine::{Exit, StackKey};
+use sandglass_instrument::symbols::Frame;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
 /// reached by several callers is reported several times.
@@ -200,12 +200,24 @@ fn located(frame: &Frame) -> String {
     let mut text = name(frame);
     if let Some(file) = &frame.file {
         text.push_str(" at ");
-        text.push_str(file);
+        text.push_str(without_toolchain(file));
         for number in [frame.line, frame.column].into_iter().flatten() {
             text.push_str(&format!(":{number}"));
         }
     }
     text
+}
+
+/// The path of a file of Rust's own libraries without the folder in which the
+/// toolchain was built, `/rustc/` and a commit: it is on nobody's machine.
+fn without_toolchain(file: &str) -> &str {
+    match file
+        .strip_prefix("/rustc/")
+        .and_then(|rest| rest.split_once('/'))
+    {
+        Some((commit, path)) if commit.len() == 40 => path,
+        _ => file,
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use sandglass_engine::{Interest, Outcome, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 
+use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{
     Build, Cache, EntryKind, Limits, Options, Program, RawFrame, Sandbox, SandboxError,
 };
@@ -20,7 +21,6 @@ use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
-use crate::symbols::{Frame, Symbols};
 
 /// The most memory that a 32-bit memory can have: for verbs whose limit is
 /// known only after the module was read.

@@ -9,7 +9,7 @@ use crate::event::{Event, Finding, Slow};
 use crate::stack;
 use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
 use crate::store::record::Record;
-use crate::symbols::Frame;
+use sandglass_instrument::symbols::Frame;
 
 /// Frames of a stack that are part of an event.
 const EVENT_FRAMES: usize = 8;

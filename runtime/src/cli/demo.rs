@@ -13,6 +13,7 @@ use sandglass_guests::{C_DEMO, Demo, RUST_DEMO};
 
 use super::args::{DemoArgs, DemoGuest, GuestArgs};
 use crate::campaign::budget::Budget;
+use crate::campaign::limits::WantedLimits;
 use crate::campaign::start::start;
 use crate::config::{self, CampaignConfig};
 use crate::error::{exit_code, io};
@@ -80,6 +81,10 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
+/// Fuel of one execution: a hundred times what any good input of the demos
+/// costs. The default would spend most of the demo in its endless loop.
+const FUEL: u64 = 1_000_000;
+
 /// In the place for temporary files, one per user of the same machine.
 fn default_folder(demo: &Demo) -> PathBuf {
     let stem = Path::new(demo.name)
@@ -109,7 +114,10 @@ fn is_campaign(out: &Path) -> bool {
 
 fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
     let guest = GuestArgs::default();
-    let wanted = config::wanted_limits(&guest)?;
+    let wanted = WantedLimits {
+        fuel: Some(FUEL),
+        ..config::wanted_limits(&guest)?
+    };
     Ok(CampaignConfig {
         module: Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?,
         options: config::options(&guest, target),
