@@ -9,6 +9,8 @@
 //! (`x` and `15`, `x` and `~y`): it is `x` that stands in the input. So are the two sides of a sum,
 //! difference or `xor` that is compared with a constant: of `x ^ y == 5`, `x` and `y ^ 5`.
 //!
+//! The cases of a `br_table` are logged as comparisons of its index with each.
+//!
 //! ```wat
 //! ;; before     ;; after
 //! i32.eq        local.set $r  local.set $l
@@ -32,7 +34,12 @@ pub(crate) struct Site {
     site: CompareSite,
     /// What is done to each operand before it is logged.
     undo: [Vec<Step>; 2],
+    /// For one case of a `br_table`: which. Then there is only a left operand on the stack.
+    case: Option<i32>,
 }
+
+/// Cases logged per `br_table`: each costs a call every time it is passed.
+const CASES_MAX: usize = 16;
 
 /// One operator with a constant as its right operand.
 #[derive(Clone, Copy)]
@@ -97,7 +104,11 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
                     locals.push(pair);
                     pair
                 });
-                code.set(right).set(left).i32(address.cast_signed());
+                match site.case {
+                    Some(case) => code.set(left).i32(case).set(right),
+                    None => code.set(right).set(left),
+                };
+                code.i32(address.cast_signed());
                 for (operand, undo) in [left, right].into_iter().zip(&site.undo) {
                     code.get(operand);
                     for step in undo {
@@ -106,7 +117,10 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
                     }
                     widen(&mut code, site.ty);
                 }
-                code.call(log).get(left).get(right);
+                code.call(log).get(left);
+                if site.case.is_none() {
+                    code.get(right);
+                }
                 address += COMPARE_BYTES;
             }
             code.op_at(instr, loc);
@@ -305,12 +319,12 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         let undos = [&Vec::new(), &left.undo, &right.undo];
                         for (nth, undo) in undos.into_iter().enumerate().filter(|(nth, undo)| *nth == 0 || !undo.is_empty()) {
                             let undo = [undo.clone(), undo.clone()];
-                            found.insert((position, nth), Site { position, ty, site, undo });
+                            found.insert((position, nth), Site { position, ty, site, undo, case: None });
                         }
                         if let (Some((position, op)), Some(wanted)) = (left.pair, right.constant) {
                             let site = CompareSite { constant: false, ..site };
                             let undo = [Vec::new(), complement(op, wanted)];
-                            found.insert((position, 0), Site { position, ty, site, undo });
+                            found.insert((position, 0), Site { position, ty, site, undo, case: None });
                         }
                     }
                     tested = zero.then_some(left);
@@ -320,7 +334,7 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         BinaryOp::I32Xor | BinaryOp::I64Xor => {
                             let (ty, width) = if matches!(op, BinaryOp::I32Xor) { (ValType::I32, 4) } else { (ValType::I64, 8) };
                             let site = CompareSite { offset: loc.data(), width, constant };
-                            xors.insert(position, Site { position, ty, site, undo: Default::default() });
+                            xors.insert(position, Site { position, ty, site, undo: Default::default(), case: None });
                             let undo = undo(*op, &left, &right);
                             let pair = (!constant).then_some((position, *op));
                             stack.push(Origin { xors: BTreeSet::from([position]), constant: None, undo, pair });
@@ -344,6 +358,17 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                 pop();
                 pop();
                 stack.push(Origin::default());
+            }
+            Instr::BrTable(ir::BrTable { blocks, default }) if !loc.is_default() => {
+                let index = pop();
+                let site = CompareSite { offset: loc.data(), width: 4, constant: true };
+                // Of neighbouring cases that lead to the same place, the first.
+                let leads = |case: &usize| blocks[*case] != *default && (*case == 0 || blocks[*case] != blocks[case - 1]);
+                for (nth, case) in (0..blocks.len()).filter(leads).take(CASES_MAX).enumerate() {
+                    let (undo, case) = ([index.undo.clone(), index.undo.clone()], Some(case as i32));
+                    found.insert((position, nth), Site { position, ty: ValType::I32, site, undo, case });
+                }
+                stack.clear();
             }
             Instr::BrIf(_) | Instr::IfElse(_) => {
                 tested = Some(pop());

@@ -292,7 +292,7 @@ impl Solver<'_> {
     }
 }
 
-/// Operands worth having as tokens: constants of more than a byte, and texts that are not in the
+/// Operands worth having as tokens: constants of more than a byte, characters, and texts that are not in the
 /// input. Ascending, no two the same.
 pub fn tokens(detail: &Detail) -> Vec<Vec<u8>> {
     if detail.compares.is_empty() && detail.texts.is_empty() {
@@ -303,7 +303,14 @@ pub fn tokens(detail: &Detail) -> Vec<Vec<u8>> {
     for compare in &detail.compares {
         let width = compare.width;
         let value = encode::sign_extend(compare.right, width);
-        if compare.constant && compare.left != compare.right && !(-0x100..0x100).contains(&value) {
+        if !compare.constant || compare.left == compare.right {
+            continue;
+        }
+        // Of small numbers only characters: what a byte was compared with, or switched over.
+        let is_character = compare.left <= 0xff && (0x21..0x7f).contains(&value);
+        if is_character {
+            tokens.insert(vec![value as u8]);
+        } else if !(-0x100..0x100).contains(&value) {
             for big in [false, true] {
                 tokens.insert(significant(bytes(compare.right, width, big), big));
             }
