@@ -74,7 +74,7 @@ pub struct FuzzArgs {
     /// A dictionary in the format of AFL and libFuzzer
     #[arg(long, value_name = "FILE")]
     pub dict: Option<PathBuf>,
-    /// The campaign's folder [default: <TARGET>.sandglass]
+    /// The campaign's folder [default: TARGET.sandglass]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// One JSON object a line, the last one is the summary
@@ -155,7 +155,7 @@ pub struct MinArgs {
     pub target: PathBuf,
     /// An input, or the folder of a finding
     pub file: PathBuf,
-    /// Where the smaller input goes [default: <FILE>.min]
+    /// Where the smaller input goes [default: FILE.min]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Executions at most
@@ -174,7 +174,7 @@ pub struct CminArgs {
     /// Folders of inputs; none of them is changed
     #[arg(required = true, value_name = "DIR")]
     pub corpus: Vec<PathBuf>,
-    /// Where the smaller corpus goes: a new or empty folder [default: <DIR>.min]
+    /// Where the smaller corpus goes: a new or empty folder [default: DIR.min]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
