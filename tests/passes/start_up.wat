@@ -3,10 +3,9 @@
 (module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 1 2)
-  (global $base i32 (i32.const 32))
   (global $ready (mut i32) (i32.const 0))
   (data (i32.const 8) "hello")
-  (data (offset global.get $base) "world")
+  (data (offset (i32.add (i32.const 24) (i32.const 8))) "world")
   (data $passive "later")
   (start $start)
   (func $start

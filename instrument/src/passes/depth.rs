@@ -91,6 +91,7 @@ pub(crate) fn retarget(
         match &mut instr {
             Instr::Br(ir::Br { block }) | Instr::BrIf(ir::BrIf { block }) => swap(block),
             Instr::BrOnNull(ir::BrOnNull { block }) | Instr::BrOnNonNull(ir::BrOnNonNull { block }) => swap(block),
+            Instr::BrOnCast(ir::BrOnCast { block, .. }) | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => swap(block),
             Instr::BrTable(ir::BrTable { blocks, default }) => {
                 blocks.iter_mut().for_each(swap);
                 swap(default);

@@ -20,6 +20,8 @@
 //! Bulk operators cost what their size says: a call of `charge` after each of them adds it to a
 //! counter of its own, and spends it.
 
+use std::collections::BTreeSet;
+
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType, UnaryOp};
 use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType};
 
@@ -92,7 +94,7 @@ pub(crate) fn purse(module: &mut Module, id: FunctionId, flow: &Flow, fuel: &Fue
 }
 
 /// Loads a function's local purse at its start, and keeps it in step with the global elsewhere.
-/// Runs after the edges are in.
+/// Runs after the edges are in and before bulk operators are charged.
 pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fuel: &Fuel) {
     let Purse::Local(local) = purse else { return };
     let results = module.types.results(module.funcs.get(id).ty()).to_vec();
@@ -106,12 +108,14 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
     };
     for seq in sequences(func) {
         let instrs = &mut func.block_mut(seq).instrs;
-        if !instrs.iter().any(|(i, _)| is_call(i) || leaves(i)) {
+        // A bulk operator is followed by a call, once it is charged.
+        let charged = |instr: &Instr| size_type(instr, &module.memories, &module.tables).is_some();
+        if !instrs.iter().any(|(i, _)| is_call(i) || leaves(i) || charged(i)) {
             continue;
         }
         let mut code = Code::default();
         for (instr, loc) in std::mem::take(instrs) {
-            let (calls, leaves) = (is_call(&instr), leaves(&instr));
+            let (calls, leaves) = (is_call(&instr) || charged(&instr), leaves(&instr));
             if calls || leaves {
                 flush(&mut code);
             }
@@ -161,7 +165,7 @@ fn has_quiet_loop(func: &LocalFunction) -> bool {
     let calls = |seq: InstrSeqId| func.block(seq).instrs.iter().any(|(i, _)| is_call(i));
     // Children come after their parents: walk backwards, and let calls rise.
     let order = sequences(func);
-    let mut noisy = std::collections::BTreeSet::new();
+    let mut noisy = BTreeSet::new();
     let mut quiet = false;
     for &seq in order.iter().rev() {
         let mut any = calls(seq);
@@ -187,7 +191,7 @@ fn has_quiet_loop(func: &LocalFunction) -> bool {
 
 /// Charges every bulk operator of a function for its size.
 pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
-    let mut local = None;
+    let (mut narrow, mut wide) = (None, None);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     for seq in sequences(func) {
         let instrs = &func.block(seq).instrs;
@@ -197,20 +201,27 @@ pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
         let mut code = Code::default();
         for (instr, loc) in std::mem::take(&mut func.block_mut(seq).instrs) {
             let size = size_type(&instr, &module.memories, &module.tables).filter(|_| !loc.is_default());
-            if size == Some(ValType::I32) {
-                let size = *local.get_or_insert_with(|| module.locals.add(ValType::I32));
-                // After the operator: one that traps has not done its work.
-                code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
-                continue;
+            // After the operator: one that traps has not done its work, and one that does not
+            // has a size below that of a memory, which fits.
+            match size {
+                Some(ValType::I64) => {
+                    let size = *wide.get_or_insert_with(|| module.locals.add(ValType::I64));
+                    code.tee(size).op_at(instr, loc).get(size).un(UnaryOp::I32WrapI64).call(fuel.charge);
+                }
+                Some(_) => {
+                    let size = *narrow.get_or_insert_with(|| module.locals.add(ValType::I32));
+                    code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
+                }
+                None => {
+                    code.op_at(instr, loc);
+                }
             }
-            code.op_at(instr, loc);
         }
         func.block_mut(seq).instrs = code.0;
     }
 }
 
-/// The type of the size on top of the stack, for operators whose cost depends on it. Sizes of
-/// 64-bit memories and tables are not charged: a run that uses them is bounded by its budget.
+/// The type of the size on top of the stack, for operators whose cost depends on it.
 fn size_type(instr: &Instr, memories: &walrus::ModuleMemories, tables: &walrus::ModuleTables) -> Option<ValType> {
     let of = |wide: bool| Some(if wide { ValType::I64 } else { ValType::I32 });
     match instr {

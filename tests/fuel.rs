@@ -1,0 +1,131 @@
+//! Every run ends, and soon after its limit: endless programs of every kind that the passes treat
+//! apart, in every build.
+
+use std::sync::Arc;
+
+use sandglass_engine::Exit;
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+
+const BUILDS: [Build; 4] = [Build::Fast, Build::Marks, Build::Compares, Build::Exact];
+
+/// A name, what is declared beside the entry, and the entry's body.
+const ENDLESS: &[(&str, &str, &str)] = &[
+    ("a loop", "", "(loop $l (br $l))"),
+    (
+        "a conditional branch",
+        "",
+        "(loop $l (br_if $l (i32.const 1)))",
+    ),
+    ("a switch", "", "(loop $l (br_table $l $l (local.get 1)))"),
+    (
+        "a switch whose other way out is free",
+        "",
+        "(block $out (loop $l (br_table $l $out (i32.const 0))))",
+    ),
+    (
+        "a call in a loop",
+        "(func $f)",
+        "(loop $l (call $f) (br $l))",
+    ),
+    (
+        "a loop in a call in a loop",
+        "(func $f (param i32) (loop $l (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))",
+        "(loop $l (call $f (i32.const 3)) (br $l))",
+    ),
+    ("a tail call", "(func $f (return_call $f))", "(call $f)"),
+    (
+        "two tail calls, one indirect",
+        "(type $t (func)) (table funcref (elem $g)) (func $f (return_call $g)) (func $g (return_call_indirect (type $t) (i32.const 0)))",
+        "(call $f)",
+    ),
+    (
+        "work in bulk",
+        "",
+        "(loop $l (memory.fill (i32.const 0) (i32.const 1) (i32.const 65536)) (br $l))",
+    ),
+    (
+        "work in bulk in a call",
+        "(func $f (param i32)
+           (loop $l
+             (memory.fill (i32.const 0) (i32.const 1) (i32.const 65536))
+             (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))",
+        "(loop $l (call $f (i32.const 2)) (br $l))",
+    ),
+    (
+        "work in bulk in a wide memory",
+        "(memory $wide i64 1)",
+        "(loop $l (memory.fill $wide (i64.const 0) (i32.const 1) (i64.const 65536)) (br $l))",
+    ),
+    (
+        "exceptions",
+        "(tag $e)",
+        "(loop $l (block $h (try_table (catch $e $h) (throw $e))) (br $l))",
+    ),
+];
+
+#[test]
+fn endless_runs_are_stopped_near_their_limit() {
+    let limits = Limits {
+        fuel: 1_000_000,
+        input_bytes: 16,
+        ..Limits::STANDARD
+    };
+    on_guest_thread(|| {
+        for (name, beside, body) in ENDLESS {
+            let text = format!(
+                r#"(module
+                     (memory (export "memory") 1)
+                     {beside}
+                     (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                       {body}
+                       (i32.const 0)))"#
+            );
+            let wasm = wat::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let mut spent = Vec::new();
+            for build in BUILDS {
+                let program = Program::build(&wasm, build, &Options::default(), None);
+                let program = Arc::new(program.unwrap_or_else(|error| panic!("{name}: {error}")));
+                let mut sandbox = Sandbox::new(&program, &limits).expect("it does nothing yet");
+                let outcome = sandbox.replay(b"input").outcome;
+                assert_eq!(outcome.exit, Exit::Hang, "{name} ({build:?})");
+                // A run stops at the first point where it spends after the limit; what is known
+                // only afterwards, or spent at its least, may double it.
+                assert!(
+                    outcome.fuel > limits.fuel,
+                    "{name} ({build:?}): {} spent",
+                    outcome.fuel
+                );
+                assert!(
+                    outcome.fuel < 3 * limits.fuel,
+                    "{name} ({build:?}): {} spent",
+                    outcome.fuel
+                );
+                spent.push(outcome.fuel);
+            }
+            assert!(
+                spent.iter().all(|fuel| *fuel == spent[0]),
+                "{name}: {spent:?}"
+            );
+        }
+    });
+}
+
+/// Branches that look at a reference have no arms, so nothing would end a loop of them.
+#[test]
+fn loops_by_reference_are_refused() {
+    for body in [
+        "(loop $l (drop (br_on_null $l (ref.null extern))))",
+        "(ref.func $f) (loop $l (param (ref func)) (br_on_non_null $l))",
+    ] {
+        let text = format!(
+            r#"(module
+                 (memory (export "memory") 1)
+                 (func $f) (elem declare func $f)
+                 (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) {body} (i32.const 0)))"#
+        );
+        let wasm = wat::parse_str(&text).expect("it assembles");
+        let refused = Program::build(&wasm, Build::Fast, &Options::default(), None);
+        let message = refused.expect_err("it is refused").to_string();
+        assert!(message.contains("typed function references"), "{message}");
+    }
+}
