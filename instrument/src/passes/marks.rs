@@ -20,23 +20,49 @@ use crate::emit::{Code, sequences};
 /// Bytes of one block, as a shift.
 pub const BLOCK_SHIFT: u32 = 12;
 
-/// The mark memories and the functions that mark ranges, by guest memory.
+/// What marks the writes to each guest memory.
 pub(crate) struct Marks {
-    memories: BTreeMap<MemoryId, (MemoryId, FunctionId)>,
+    memories: BTreeMap<MemoryId, Mark>,
 }
 
-/// Adds a mark memory for every 32-bit memory of the module, exported as `__sandglass_marks_N`.
+/// What marks the writes to one memory.
+#[derive(Clone, Copy)]
+struct Mark {
+    /// A byte per block.
+    marks: MemoryId,
+    /// Marks a range.
+    range: FunctionId,
+    /// Type of the guest memory's addresses.
+    address: ValType,
+}
+
+impl Mark {
+    /// The address on the stack, in 32 bits. It was written to, so it lies in a memory that
+    /// `pages_max` bounds, and fits.
+    fn narrow(self, code: &mut Code) {
+        narrow(code, self.address);
+    }
+}
+
+fn narrow(code: &mut Code, ty: ValType) {
+    if ty == ValType::I64 {
+        code.un(UnaryOp::I32WrapI64);
+    }
+}
+
+/// Adds a mark memory for every memory of the module, exported as `__sandglass_marks_N`.
 /// `pages_max` bounds each guest memory, in pages of 64 KiB.
 pub(crate) fn memories(module: &mut Module, pages_max: u64) -> Marks {
-    let guests: Vec<_> = module.memories.iter().filter(|m| !m.memory64).map(|m| (m.id(), m.maximum)).collect();
+    let guests = module.memories.iter().map(|m| (m.id(), m.maximum, m.memory64)).collect::<Vec<_>>();
     let mut memories = BTreeMap::new();
-    for (n, (guest, maximum)) in guests.into_iter().enumerate() {
+    for (n, (guest, maximum, wide)) in guests.into_iter().enumerate() {
         let blocks = maximum.unwrap_or(65536).min(pages_max) << (16 - BLOCK_SHIFT);
         let pages = blocks.div_ceil(65536).max(1);
         let marks = module.memories.add_local(false, false, pages, Some(pages), None);
         module.exports.add(&format!("__sandglass_marks_{n}"), marks);
         let range = mark_range(module, marks);
-        memories.insert(guest, (marks, range));
+        let address = if wide { ValType::I64 } else { ValType::I32 };
+        memories.insert(guest, Mark { marks, range, address });
     }
     Marks { memories }
 }
@@ -77,13 +103,13 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
             let known = |memory: &MemoryId| marks.memories.get(memory).copied().filter(|_| !loc.is_default());
             match &instr {
                 Instr::Store(ir::Store { memory, kind, arg }) => {
-                    let Some((mark, _)) = known(memory) else {
+                    let Some(mark) = known(memory) else {
                         code.op_at(instr, loc);
                         continue;
                     };
                     let (kind, arg) = (*kind, *arg);
                     let value = locals.of(module, stored_type(kind));
-                    let address = locals.address(module);
+                    let address = locals.address(module, mark.address);
                     code.set(value).tee(address).get(value).op_at(instr, loc);
                     mark_block(&mut code, mark, address, arg.offset);
                     if kind.width() > 1 {
@@ -91,25 +117,28 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
                     }
                 }
                 Instr::LoadSimd(ir::LoadSimd { memory, kind, arg }) if lane_width(*kind).is_some() => {
-                    let Some((mark, _)) = known(memory) else {
+                    let Some(mark) = known(memory) else {
                         code.op_at(instr, loc);
                         continue;
                     };
                     let (width, offset) = (lane_width(*kind).unwrap_or(1), arg.offset);
                     let value = locals.of(module, ValType::V128);
-                    let address = locals.address(module);
+                    let address = locals.address(module, mark.address);
                     code.set(value).tee(address).get(value).op_at(instr, loc);
                     mark_block(&mut code, mark, address, offset);
                     mark_block(&mut code, mark, address, offset + width - 1);
                 }
                 Instr::MemoryFill(ir::MemoryFill { memory }) => {
-                    bulk(module, &mut locals, &mut code, known(memory), instr.clone(), loc);
+                    let size = address_type(module, *memory);
+                    bulk(module, &mut locals, &mut code, known(memory), [ValType::I32, size], &instr, loc);
                 }
-                Instr::MemoryCopy(ir::MemoryCopy { dst, .. }) => {
-                    bulk(module, &mut locals, &mut code, known(dst), instr.clone(), loc);
+                Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
+                    let source = address_type(module, *src);
+                    let size = if source == ValType::I64 { address_type(module, *dst) } else { ValType::I32 };
+                    bulk(module, &mut locals, &mut code, known(dst), [source, size], &instr, loc);
                 }
                 Instr::MemoryInit(ir::MemoryInit { memory, .. }) => {
-                    bulk(module, &mut locals, &mut code, known(memory), instr.clone(), loc);
+                    bulk(module, &mut locals, &mut code, known(memory), [ValType::I32; 2], &instr, loc);
                 }
                 Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => unreachable!("atomics are refused before the passes run"),
                 _ => {
@@ -121,26 +150,41 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
     }
 }
 
-/// A bulk write takes destination, source (or value) and size.
-fn bulk(module: &mut Module, locals: &mut Locals, code: &mut Code, mark: Option<(MemoryId, FunctionId)>, instr: Instr, loc: ir::InstrLocId) {
-    let Some((_, range)) = mark else {
-        code.op_at(instr, loc);
-        return;
-    };
-    let (address, middle, size) = (locals.address(module), locals.of(module, ValType::I32), locals.size(module));
-    code.set(size).set(middle).tee(address).get(middle).get(size).op_at(instr, loc);
-    code.get(address).get(size).call(range);
+fn address_type(module: &Module, memory: MemoryId) -> ValType {
+    if module.memories.get(memory).memory64 { ValType::I64 } else { ValType::I32 }
 }
 
-fn mark_block(code: &mut Code, marks: MemoryId, address: LocalId, offset: u64) {
-    code.get(address);
+/// A bulk write takes destination, source (or value) and size; `types` are those of the latter two.
+fn bulk(
+    module: &mut Module,
+    locals: &mut Locals,
+    code: &mut Code,
+    mark: Option<Mark>,
+    types: [ValType; 2],
+    instr: &Instr,
+    loc: ir::InstrLocId,
+) {
+    let Some(mark) = mark else {
+        code.op_at(instr.clone(), loc);
+        return;
+    };
+    let (address, middle) = (locals.address(module, mark.address), locals.of(module, types[0]));
+    let size = locals.size(module, types[1]);
+    code.set(size).set(middle).tee(address).get(middle).get(size).op_at(instr.clone(), loc);
+    mark.narrow(code.get(address));
+    narrow(code.get(size), types[1]);
+    code.call(mark.range);
+}
+
+fn mark_block(code: &mut Code, mark: Mark, address: LocalId, offset: u64) {
+    mark.narrow(code.get(address));
     if offset == 0 {
         code.i32(BLOCK_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
     } else {
         code.un(UnaryOp::I64ExtendUI32).i64(offset.cast_signed()).bin(BinaryOp::I64Add);
         code.i64(BLOCK_SHIFT.into()).bin(BinaryOp::I64ShrU).un(UnaryOp::I32WrapI64);
     }
-    code.i32(1).store8(marks, 0);
+    code.i32(1).store8(mark.marks, 0);
 }
 
 /// Bytes that a lane store writes; walrus files it under the loads.
@@ -164,30 +208,35 @@ fn stored_type(kind: StoreKind) -> ValType {
     }
 }
 
+/// Scratch locals, by use and type.
 #[derive(Default)]
 struct Locals {
-    address: Option<LocalId>,
-    size: Option<LocalId>,
+    addresses: Vec<(ValType, LocalId)>,
+    sizes: Vec<(ValType, LocalId)>,
     values: Vec<(ValType, LocalId)>,
 }
 
 impl Locals {
-    fn address(&mut self, module: &mut Module) -> LocalId {
-        *self.address.get_or_insert_with(|| module.locals.add(ValType::I32))
+    fn address(&mut self, module: &mut Module, ty: ValType) -> LocalId {
+        one_of(&mut self.addresses, module, ty)
     }
 
-    fn size(&mut self, module: &mut Module) -> LocalId {
-        *self.size.get_or_insert_with(|| module.locals.add(ValType::I32))
+    fn size(&mut self, module: &mut Module, ty: ValType) -> LocalId {
+        one_of(&mut self.sizes, module, ty)
     }
 
     fn of(&mut self, module: &mut Module, ty: ValType) -> LocalId {
-        match self.values.iter().find(|(known, _)| *known == ty) {
-            Some((_, local)) => *local,
-            None => {
-                let local = module.locals.add(ty);
-                self.values.push((ty, local));
-                local
-            }
+        one_of(&mut self.values, module, ty)
+    }
+}
+
+fn one_of(known: &mut Vec<(ValType, LocalId)>, module: &mut Module, ty: ValType) -> LocalId {
+    match known.iter().find(|(known, _)| *known == ty) {
+        Some((_, local)) => *local,
+        None => {
+            let local = module.locals.add(ty);
+            known.push((ty, local));
+            local
         }
     }
 }
