@@ -50,25 +50,30 @@ pub(crate) fn with_plan<T>(plan: Plan, instantiate: impl FnOnce() -> T) -> (T, V
 /// The creator that every engine of ours is configured with.
 pub(crate) struct Creator;
 
-struct Linear(Arc<Region>);
+struct Linear {
+    region: Arc<Region>,
+    /// Bytes at the end of the reservation that wasmtime counts apart. If they were part of the
+    /// capacity, it would take a fault in the next mapping for one of this memory.
+    guard: usize,
+}
 
 // SAFETY: a region's base does not move; its first `size` bytes are accessible and what follows,
 // up to `reserved`, faults. wasmtime's guard is part of the reservation made below.
 unsafe impl LinearMemory for Linear {
     fn byte_size(&self) -> usize {
-        self.0.size()
+        self.region.size()
     }
 
     fn byte_capacity(&self) -> usize {
-        self.0.reserved()
+        self.region.reserved() - self.guard
     }
 
     fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
-        self.0.grow(new_size).map_err(|error| wasmtime::Error::msg(error.to_string()))
+        self.region.grow(new_size).map_err(|error| wasmtime::Error::msg(error.to_string()))
     }
 
     fn as_ptr(&self) -> *mut u8 {
-        self.0.base()
+        self.region.base()
     }
 }
 
@@ -95,7 +100,7 @@ unsafe impl MemoryCreator for Creator {
                 }
             };
             plan.made.push(region.clone());
-            Ok(Box::new(Linear(region)) as Box<dyn LinearMemory>)
+            Ok(Box::new(Linear { region, guard: guard_size_in_bytes }) as Box<dyn LinearMemory>)
         })
     }
 }
