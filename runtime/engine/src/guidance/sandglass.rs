@@ -5,7 +5,7 @@
 //!   written over what it read ([`crate::solve`]); operands that are not in the input become
 //!   tokens;
 //! - comparisons whose operands stand nowhere in the input are approached: the input that came
-//!   nearest gets a sixteenth of the children, run in that variant ([`climb`](super::climb));
+//!   nearest gets a sixteenth of the children, run in that variant;
 //! - tokens from the program's data are used;
 //! - an input that is the first valid one to hit a probe is kept, as in Zest;
 //! - blocks are inserted behind the last byte, too, where AFL never does;
