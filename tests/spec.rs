@@ -141,8 +141,7 @@ fn files(only: Option<&str>) -> Vec<(String, &'static str)> {
     found
 }
 
-/// As the sandbox configures it (`compile.rs` there), but for the memories, and with the types of
-/// garbage collection, which the passes take although the sandbox does not.
+/// As the sandbox configures it (`compile.rs` there), but for the memories.
 fn engine() -> Engine {
     let mut config = Config::new();
     config.wasm_relaxed_simd(false).wasm_threads(false);
@@ -151,7 +150,7 @@ fn engine() -> Engine {
         .wasm_tail_call(true)
         .wasm_multi_memory(true)
         .wasm_memory64(true);
-    config.wasm_function_references(true).wasm_gc(true);
+    config.wasm_function_references(true).wasm_gc(false);
     config
         .max_wasm_stack(STACK_BYTES / 2)
         .async_stack_size(STACK_BYTES);

@@ -27,6 +27,9 @@ use crate::wasi;
 /// The name under which a command finds its input, where `@@` stands in its arguments.
 pub const INPUT_FILE: &str = "/input";
 
+/// Elements to which a table may grow; as many as a module may begin with.
+const TABLE_ELEMENTS_MAX: usize = 1_000_000;
+
 thread_local! {
     static GUEST_THREAD: Cell<bool> = const { Cell::new(false) };
 }
@@ -160,7 +163,17 @@ impl Sandbox {
 
     /// Runs one input and reports all there is, stack and output included.
     pub fn replay(&mut self, input: &[u8]) -> Replay {
+        self.replay_and_look(input, &mut |_| {})
+    }
+
+    /// As [`Sandbox::replay`]; before the reset, `look` sees the first guest memory (or nothing)
+    /// as the run left it. For tests that compare more than outcomes.
+    pub fn replay_and_look(&mut self, input: &[u8], look: &mut dyn FnMut(&[u8])) -> Replay {
         let (exit, site, frames) = self.execute(input, true);
+        match self.live().regions.first() {
+            Some(region) => look(region.bytes(0, region.size())),
+            None => look(&[]),
+        }
         let outcome = self.observe(input, exit, site, None, true);
         let system = &self.live().store.data().system;
         let (stdout, stderr) = (system.stdout().to_vec(), system.stderr().to_vec());
@@ -403,6 +416,7 @@ impl Setup<'_> {
             side: None,
             marks: None,
             memory: None,
+            tables: wasmtime::StoreLimitsBuilder::new().table_elements(TABLE_ELEMENTS_MAX).build(),
             instance: None,
         };
         let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
@@ -499,6 +513,7 @@ impl Setup<'_> {
 
 fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, SandboxError> {
     let mut store = Store::new(program.module.engine(), host);
+    store.limiter(|host| &mut host.tables);
     let (instance, made) = with_plan(plan, || program.pre.instantiate(&mut store));
     let failed = |error: wasmtime::Error| SandboxError::Instantiate(format!("{error:#}"));
     let instance = instance.map_err(failed)?;
