@@ -14,21 +14,38 @@ use sandglass_benches::{Size, geometric_mean, heading, in_turns};
 use sandglass_engine::Interest;
 use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
 use sandglass_instrument::{Probes, instrument};
-use sandglass_sandbox::{Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox, on_guest_thread};
+use sandglass_sandbox::{
+    Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox, on_guest_thread,
+};
 use wasmtime::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 fn main() {
     let size = Size::from_args();
     heading("overhead", size);
     let sqlite = subject("sqlite").ok();
-    let mut programs = BENCH.iter().map(|b| (b.name, b.wasm.to_vec(), b.input)).collect::<Vec<_>>();
+    let mut programs = BENCH
+        .iter()
+        .map(|b| (b.name, b.wasm.to_vec(), b.input))
+        .collect::<Vec<_>>();
     match sqlite {
         Some(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
         None => println!("sqlite is not built: guests/build-subjects.sh sqlite"),
     }
     let rounds = size.pick(1, 31);
-    let parts = [("counts", true, false, false), ("ticks", true, true, false), ("depth", false, false, true), ("all", true, true, true)];
-    println!("{:12} {:>10} {:>9} {:>7} {}", "program", "plain us", "fast us", "ratio", parts.map(|p| format!("{:>8}", p.0)).join(""));
+    let parts = [
+        ("counts", true, false, false),
+        ("ticks", true, true, false),
+        ("depth", false, false, true),
+        ("all", true, true, true),
+    ];
+    println!(
+        "{:12} {:>10} {:>9} {:>7} {}",
+        "program",
+        "plain us",
+        "fast us",
+        "ratio",
+        parts.map(|p| format!("{:>8}", p.0)).join("")
+    );
     let mut ratios = Vec::new();
     let mut part_ratios = vec![Vec::new(); parts.len()];
     for (name, wasm, input) in &programs {
@@ -39,33 +56,70 @@ fn main() {
             let mut fuel = 0;
             let mut run_fast = || fuel = fast.run(input, &interest, false).fuel;
             let mut partial = parts.map(|(_, counts, ticks, depth)| {
-                let probes = Probes { counts, ticks, depth, entry: false, ..Probes::FAST };
+                let probes = Probes {
+                    counts,
+                    ticks,
+                    depth,
+                    entry: false,
+                    ..Probes::FAST
+                };
                 Plain::new(&instrument(wasm, probes).expect("instruments").wasm, input)
             });
             let mut run_plain = || plain.run();
             let mut things: Vec<&mut dyn FnMut()> = vec![&mut run_plain, &mut run_fast];
-            let mut runs = partial.iter_mut().map(|p| move || p.run()).collect::<Vec<_>>();
+            let mut runs = partial
+                .iter_mut()
+                .map(|p| move || p.run())
+                .collect::<Vec<_>>();
             things.extend(runs.iter_mut().map(|r| r as &mut dyn FnMut()));
             in_turns(1, 1, &mut things);
             let times = in_turns(rounds, 1, &mut things);
             let renewals = fast.renewals() as f64 / (rounds + 1) as f64;
-            (times, format!("fuel {fuel}, {} hot pages, {renewals:.2} new instances a run", fast.hot_pages()))
+            (
+                times,
+                format!(
+                    "fuel {fuel}, {} hot pages, {renewals:.2} new instances a run",
+                    fast.hot_pages()
+                ),
+            )
         });
         let ratio = times[1] / times[0];
-        let columns = times[2..].iter().map(|t| format!("{:8.3}", t / times[0])).collect::<String>();
-        println!("{name:12} {:10.0} {:9.0} {ratio:7.3} {columns}  {checks}", times[0] / 1e3, times[1] / 1e3);
+        let columns = times[2..]
+            .iter()
+            .map(|t| format!("{:8.3}", t / times[0]))
+            .collect::<String>();
+        println!(
+            "{name:12} {:10.0} {:9.0} {ratio:7.3} {columns}  {checks}",
+            times[0] / 1e3,
+            times[1] / 1e3
+        );
         if *name != "nbody" {
             ratios.push(ratio);
-            part_ratios.iter_mut().zip(&times[2..]).for_each(|(all, t)| all.push(t / times[0]));
+            part_ratios
+                .iter_mut()
+                .zip(&times[2..])
+                .for_each(|(all, t)| all.push(t / times[0]));
         }
     }
-    let columns = part_ratios.iter().map(|all| format!("{:8.3}", geometric_mean(all))).collect::<String>();
-    println!("{:12} {:>10} {:>9} {:7.3} {columns}", "geomean", "", "", geometric_mean(&ratios));
+    let columns = part_ratios
+        .iter()
+        .map(|all| format!("{:8.3}", geometric_mean(all)))
+        .collect::<String>();
+    println!(
+        "{:12} {:>10} {:>9} {:7.3} {columns}",
+        "geomean",
+        "",
+        "",
+        geometric_mean(&ratios)
+    );
 }
 
 fn fast(wasm: &[u8]) -> Sandbox {
     let program = Program::build(wasm, Build::Fast, &Options::default(), None).expect("builds");
-    let limits = Limits { fuel: FUEL_LIMIT_MAX, ..Limits::STANDARD };
+    let limits = Limits {
+        fuel: FUEL_LIMIT_MAX,
+        ..Limits::STANDARD
+    };
     Sandbox::new(&Arc::new(program), &limits).expect("starts")
 }
 
@@ -84,24 +138,40 @@ impl Plain {
         let module = Module::new(&engine, wasm).expect("compiles");
         let mut linker: Linker<()> = Linker::new(&engine);
         let mut store = Store::new(&engine, ());
-        linker.define_unknown_imports_as_default_values(&mut store, &module).expect("stubs");
+        linker
+            .define_unknown_imports_as_default_values(&mut store, &module)
+            .expect("stubs");
         let instance: Instance = linker.instantiate(&mut store, &module).expect("starts");
         for name in ["_initialize"] {
             if let Ok(start) = instance.get_typed_func::<(), ()>(&mut store, name) {
                 start.call(&mut store, ()).expect("initialises");
             }
         }
-        if let Ok(start) = instance.get_typed_func::<(u32, u32), i32>(&mut store, "LLVMFuzzerInitialize") {
+        if let Ok(start) =
+            instance.get_typed_func::<(u32, u32), i32>(&mut store, "LLVMFuzzerInitialize")
+        {
             start.call(&mut store, (0, 0)).expect("initialises");
         }
-        let memory: Memory = instance.get_memory(&mut store, "memory").expect("has a memory");
+        let memory: Memory = instance
+            .get_memory(&mut store, "memory")
+            .expect("has a memory");
         let address = match instance.get_typed_func::<u32, u32>(&mut store, "malloc") {
-            Ok(malloc) => malloc.call(&mut store, input.len() as u32).expect("allocates"),
+            Ok(malloc) => malloc
+                .call(&mut store, input.len() as u32)
+                .expect("allocates"),
             Err(_) => (memory.grow(&mut store, 16).expect("grows") * 65536) as u32,
         };
-        memory.write(&mut store, address as usize, input).expect("fits");
-        let run = instance.get_typed_func(&mut store, "LLVMFuzzerTestOneInput").expect("has the entry");
-        Plain { store, run, at: (address, input.len() as u32) }
+        memory
+            .write(&mut store, address as usize, input)
+            .expect("fits");
+        let run = instance
+            .get_typed_func(&mut store, "LLVMFuzzerTestOneInput")
+            .expect("has the entry");
+        Plain {
+            store,
+            run,
+            at: (address, input.len() as u32),
+        }
     }
 
     fn run(&mut self) {

@@ -18,7 +18,10 @@ const PAGE: usize = 4096;
 fn main() {
     let size = Size::from_args();
     heading("reset", size);
-    println!("{:>8} {:>6} {:>10} {:>10} {:>10} {:>8}", "MiB", "pages", "run ns", "reset ns", "memcpy ns", "limit");
+    println!(
+        "{:>8} {:>6} {:>10} {:>10} {:>10} {:>8}",
+        "MiB", "pages", "run ns", "reset ns", "memcpy ns", "limit"
+    );
     on_guest_thread(|| {
         for mebibytes in size.pick(vec![1], vec![1, 16, 64, 256]) {
             for pages in size.pick(vec![1, 10], vec![1, 10, 100, 1000]) {
@@ -54,9 +57,17 @@ fn measure(size: Size, mebibytes: usize, pages: usize) {
         }
     };
     let calls = (size.pick(1_000, 200_000) / pages).max(20);
-    let times = in_turns(size.pick(2, 15), calls, &mut [&mut run, &mut nothing, &mut copy]);
+    let times = in_turns(
+        size.pick(2, 15),
+        calls,
+        &mut [&mut run, &mut nothing, &mut copy],
+    );
     let (run, reset, memcpy) = (times[0], times[0] - times[1], times[2]);
-    let verdict = if reset <= 1.15 * memcpy + 50.0 { "within" } else { "OVER" };
+    let verdict = if reset <= 1.15 * memcpy + 50.0 {
+        "within"
+    } else {
+        "OVER"
+    };
     println!("{mebibytes:8} {pages:6} {run:10.0} {reset:10.0} {memcpy:10.0} {verdict:>8}");
 }
 
@@ -77,6 +88,10 @@ fn sandbox(mebibytes: usize, pages: usize, stride: usize) -> Sandbox {
     );
     let wasm = wat::parse_str(text).expect("assembles");
     let program = Program::build(&wasm, Build::Fast, &Options::default(), None).expect("builds");
-    let limits = Limits { input_bytes: 64, memory_bytes: 512 << 20, ..Limits::STANDARD };
+    let limits = Limits {
+        input_bytes: 64,
+        memory_bytes: 512 << 20,
+        ..Limits::STANDARD
+    };
     Sandbox::new(&Arc::new(program), &limits).expect("starts")
 }

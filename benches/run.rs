@@ -38,10 +38,16 @@ fn main() {
 
 fn rates(size: Size) {
     let engine = Engine::default();
-    let module = Module::new(&engine, wat::parse_str(r#"(module (func (export "f")))"#).expect("assembles")).expect("compiles");
+    let module = Module::new(
+        &engine,
+        wat::parse_str(r#"(module (func (export "f")))"#).expect("assembles"),
+    )
+    .expect("compiles");
     let mut store = Store::new(&engine, ());
     let instance = Instance::new(&mut store, &module, &[]).expect("starts");
-    let call = instance.get_typed_func::<(), ()>(&mut store, "f").expect("is there");
+    let call = instance
+        .get_typed_func::<(), ()>(&mut store, "f")
+        .expect("is there");
     let mut control = || call.call(&mut store, ()).expect("runs");
 
     let mut sandboxes = [EMPTY, WRITER, UNREACHABLE, SIGNAL].map(sandbox);
@@ -51,9 +57,13 @@ fn rates(size: Size) {
     let mut seen = interest.clone();
     for sandbox in &mut sandboxes {
         let outcome = sandbox.run(&input, &interest, true);
-        seen.all.absorb(&outcome.detail.as_ref().expect("asked for").counts);
-        seen.valid.absorb(&outcome.detail.as_ref().expect("asked for").counts);
-        seen.findings.seen.absorb(&outcome.detail.as_ref().expect("asked for").counts);
+        seen.all
+            .absorb(&outcome.detail.as_ref().expect("asked for").counts);
+        seen.valid
+            .absorb(&outcome.detail.as_ref().expect("asked for").counts);
+        seen.findings
+            .seen
+            .absorb(&outcome.detail.as_ref().expect("asked for").counts);
     }
     let [empty, writer, exit, signal] = &mut sandboxes;
     let mut run_empty = || executions += u64::from(empty.run(&input, &seen, false).input_bytes);
@@ -61,19 +71,47 @@ fn rates(size: Size) {
     let mut run_exit = || drop(exit.run(&input, &seen, false));
     let mut run_signal = || drop(signal.run(&input, &seen, false));
     let calls = size.pick(100, 100_000);
-    let fast = in_turns(size.pick(2, 21), calls, &mut [&mut control, &mut run_empty, &mut run_writer]);
-    let ends = in_turns(size.pick(2, 11), calls / 50 + 1, &mut [&mut run_exit, &mut run_signal]);
+    let fast = in_turns(
+        size.pick(2, 21),
+        calls,
+        &mut [&mut control, &mut run_empty, &mut run_writer],
+    );
+    let ends = in_turns(
+        size.pick(2, 11),
+        calls / 50 + 1,
+        &mut [&mut run_exit, &mut run_signal],
+    );
     println!("empty wasmtime call {:.1} ns", fast[0]);
-    println!("empty run, 64 bytes {:.1} ns: {:.2} x the call (at most 4)", fast[1], fast[1] / fast[0]);
-    println!("run that writes     {:.1} ns: {:.2} x the call", fast[2], fast[2] / fast[0]);
-    println!("exit by unreachable {:.0} ns, by signal {:.0} ns: 1/{:.1} (at most 1/20)", ends[0], ends[1], ends[1] / ends[0]);
+    println!(
+        "empty run, 64 bytes {:.1} ns: {:.2} x the call (at most 4)",
+        fast[1],
+        fast[1] / fast[0]
+    );
+    println!(
+        "run that writes     {:.1} ns: {:.2} x the call",
+        fast[2],
+        fast[2] / fast[0]
+    );
+    println!(
+        "exit by unreachable {:.0} ns, by signal {:.0} ns: 1/{:.1} (at most 1/20)",
+        ends[0],
+        ends[1],
+        ends[1] / ends[0]
+    );
     println!("checksum {executions}");
 }
 
 fn sandbox(text: &str) -> Sandbox {
     let wasm = wat::parse_str(text).expect("assembles");
     let program = Program::build(&wasm, Build::Fast, &Options::default(), None).expect("builds");
-    Sandbox::new(&Arc::new(program), &Limits { input_bytes: 4096, ..Limits::STANDARD }).expect("starts")
+    Sandbox::new(
+        &Arc::new(program),
+        &Limits {
+            input_bytes: 4096,
+            ..Limits::STANDARD
+        },
+    )
+    .expect("starts")
 }
 
 fn warm_start() {
@@ -86,16 +124,24 @@ fn warm_start() {
     let mut times = Vec::new();
     for round in 0..12 {
         let start = Instant::now();
-        let program = Program::build(&wasm, Build::Fast, &Options::default(), Some(&cache)).expect("builds");
+        let program =
+            Program::build(&wasm, Build::Fast, &Options::default(), Some(&cache)).expect("builds");
         let built = start.elapsed();
         let sandbox = Sandbox::new(&Arc::new(program), &Limits::STANDARD).expect("starts");
         if round > 0 {
             times.push(start.elapsed().as_secs_f64() * 1e3);
         } else {
-            println!("cold start of SQLite {:.0} ms, set-up {:.1} ms", built.as_secs_f64() * 1e3, (start.elapsed() - built).as_secs_f64() * 1e3);
+            println!(
+                "cold start of SQLite {:.0} ms, set-up {:.1} ms",
+                built.as_secs_f64() * 1e3,
+                (start.elapsed() - built).as_secs_f64() * 1e3
+            );
         }
         drop(sandbox);
     }
-    println!("warm start of SQLite {:.1} ms (at most 10)", quantile(&mut times, 0.5));
+    println!(
+        "warm start of SQLite {:.1} ms (at most 10)",
+        quantile(&mut times, 0.5)
+    );
     std::fs::remove_dir_all(&folder).expect("our own folder");
 }

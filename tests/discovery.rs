@@ -33,9 +33,18 @@ fn planted_faults_are_found() {
         .filter_map(|pair| pair.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let seeds = given("SANDGLASS_SEEDS").map_or(if is_full { 10 } else { 2 }, |n| n.parse().expect("a number of seeds"));
-    let wanted = |planted: &&Planted| faults.as_ref().is_none_or(|names| names.split(',').any(|name| name == planted.name));
-    let mut table = format!("{:18} {:>7} {:>10} {:>10}\n", "fault", "found", "median", "max");
+    let seeds = given("SANDGLASS_SEEDS").map_or(if is_full { 10 } else { 2 }, |n| {
+        n.parse().expect("a number of seeds")
+    });
+    let wanted = |planted: &&Planted| {
+        faults
+            .as_ref()
+            .is_none_or(|names| names.split(',').any(|name| name == planted.name))
+    };
+    let mut table = format!(
+        "{:18} {:>7} {:>10} {:>10}\n",
+        "fault", "found", "median", "max"
+    );
     let mut missed = Vec::new();
     for planted in PLANTED.iter().filter(wanted) {
         let mut execs = on_guest_thread(|| campaigns(planted, seeds, &guidance, &settings));
@@ -47,13 +56,21 @@ fn planted_faults_are_found() {
         execs.sort_by_key(|execs| execs.unwrap_or(u64::MAX));
         let shown = |at: usize| execs[at].map_or("-".to_owned(), |execs| execs.to_string());
         let (median, max) = (shown((execs.len() - 1) / 2), shown(execs.len() - 1));
-        let row = format!("{:18} {:>7} {median:>10} {max:>10}\n", planted.name, format!("{found}/{seeds}"));
+        let row = format!(
+            "{:18} {:>7} {median:>10} {max:>10}\n",
+            planted.name,
+            format!("{found}/{seeds}")
+        );
         if is_full {
             show(&row);
         }
         table.push_str(&row);
     }
-    assert!(is_experiment || missed.is_empty(), "not found: {}\n{table}", missed.join(", "));
+    assert!(
+        is_experiment || missed.is_empty(),
+        "not found: {}\n{table}",
+        missed.join(", ")
+    );
 }
 
 /// Rows as they come: a full table takes minutes.
@@ -63,7 +80,12 @@ fn show(row: &str) {
 }
 
 /// Executions until the fault was found, for seeds 0, 1, 2…; none if it was not.
-fn campaigns(planted: &Planted, seeds: u64, guidance: &str, settings: &BTreeMap<String, String>) -> Vec<Option<u64>> {
+fn campaigns(
+    planted: &Planted,
+    seeds: u64,
+    guidance: &str,
+    settings: &BTreeMap<String, String>,
+) -> Vec<Option<u64>> {
     let program = |build| {
         let program = Program::build(planted.wasm, build, &Options::default(), None);
         Arc::new(program.unwrap_or_else(|error| panic!("{}: {error}", planted.name)))
@@ -84,7 +106,10 @@ fn campaigns(planted: &Planted, seeds: u64, guidance: &str, settings: &BTreeMap<
                 slow_factor: 100,
                 spec: find(guidance).expect("a guidance"),
             };
-            campaign(Engine::new(config).expect("settings of the guidance"), &mut sandboxes)
+            campaign(
+                Engine::new(config).expect("settings of the guidance"),
+                &mut sandboxes,
+            )
         })
         .collect()
 }
@@ -103,7 +128,12 @@ fn campaign(mut engine: Engine, [fast, compares]: &mut [Sandbox; 2]) -> Option<u
         });
         let outcomes = outcomes.collect();
         for decision in engine.finish_batch(&batch, outcomes) {
-            if let Decision::Finding { exit: Exit::Trap(_), trial, .. } = decision {
+            if let Decision::Finding {
+                exit: Exit::Trap(_),
+                trial,
+                ..
+            } = decision
+            {
                 return Some(trial + 1);
             }
         }

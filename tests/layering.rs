@@ -9,7 +9,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("instrument", &["abi"]),
     ("runtime/engine", &[]),
     ("runtime/sandbox", &["abi", "instrument", "engine"]),
-    ("runtime", &["abi", "instrument", "engine", "sandbox", "guests"]),
+    (
+        "runtime",
+        &["abi", "instrument", "engine", "sandbox", "guests"],
+    ),
     ("guests", &[]),
 ];
 
@@ -24,9 +27,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 #[test]
 fn packages_use_only_what_they_may() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests lie in the workspace");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests lie in the workspace");
     let mut wrong = Vec::new();
-    let folders = MAY_USE.iter().map(|(folder, _)| *folder).chain(["tests", "benches"]);
+    let folders = MAY_USE
+        .iter()
+        .map(|(folder, _)| *folder)
+        .chain(["tests", "benches"]);
     for folder in folders {
         let used = dependencies(&root.join(folder).join("Cargo.toml"));
         for name in &used {
@@ -48,13 +56,19 @@ fn packages_use_only_what_they_may() {
 
 /// Names under `[dependencies]` of a manifest.
 fn dependencies(manifest: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(manifest).unwrap_or_else(|e| panic!("{}: {e}", manifest.display()));
+    let text =
+        std::fs::read_to_string(manifest).unwrap_or_else(|e| panic!("{}: {e}", manifest.display()));
     let mut inside = false;
     let mut found = Vec::new();
     for line in text.lines() {
         if line.starts_with('[') {
             inside = line == "[dependencies]";
-        } else if inside && let Some(name) = line.split(['.', ' ', '=']).next().filter(|n| !n.is_empty() && !n.starts_with('#')) {
+        } else if inside
+            && let Some(name) = line
+                .split(['.', ' ', '='])
+                .next()
+                .filter(|n| !n.is_empty() && !n.starts_with('#'))
+        {
             found.push(name.to_string());
         }
     }

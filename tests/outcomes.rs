@@ -18,12 +18,22 @@ fn text_guests_come_to_what_they_promise() {
             for build in BUILDS {
                 let found = outcome(guest, build);
                 if !fits(guest.expect(), &found) {
-                    failures.push(format!("{} ({build:?}): {found}, expected {}", guest.name, guest.expect()));
+                    failures.push(format!(
+                        "{} ({build:?}): {found}, expected {}",
+                        guest.name,
+                        guest.expect()
+                    ));
                 }
             }
         }
     });
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), WAT.len() * BUILDS.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        WAT.len() * BUILDS.len(),
+        failures.join("\n")
+    );
 }
 
 /// `refused WORD` and `setup WHAT` only have to contain the rest.
@@ -43,15 +53,24 @@ fn outcome(guest: &Wat, build: Build) -> String {
     let wasm = wat::parse_str(guest.text).expect("guests assemble");
     let mut args = vec!["guest".to_string()];
     args.extend(guest.args().into_iter().map(String::from));
-    let options = Options { args, ..Options::default() };
+    let options = Options {
+        args,
+        ..Options::default()
+    };
     let program = match Program::build(&wasm, build, &options, None) {
         Ok(program) => Arc::new(program),
         Err(error) => return format!("refused {error}"),
     };
-    let limits = Limits { input_bytes: 4096, fuel: 20_000_000, ..Limits::STANDARD };
+    let limits = Limits {
+        input_bytes: 4096,
+        fuel: 20_000_000,
+        ..Limits::STANDARD
+    };
     let mut sandbox = match Sandbox::new(&program, &limits) {
         Ok(sandbox) => sandbox,
-        Err(error @ (SandboxError::Setup { .. } | SandboxError::NoInputRoom(_))) => return format!("setup {error}"),
+        Err(error @ (SandboxError::Setup { .. } | SandboxError::NoInputRoom(_))) => {
+            return format!("setup {error}");
+        }
         Err(error) => return format!("refused {error}"),
     };
     let interest = Interest::new(program.probe_map().probes.len() as u32, 0);
@@ -65,7 +84,9 @@ fn outcome(guest: &Wat, build: Build) -> String {
             return difference;
         }
     }
-    let fresh = Sandbox::new(&program, &limits).expect("it was made before").run(guest.input(), &interest, true);
+    let fresh = Sandbox::new(&program, &limits)
+        .expect("it was made before")
+        .run(guest.input(), &interest, true);
     if fresh != first {
         return format!("{:?}, but {:?} in a fresh instance", first.exit, fresh.exit);
     }

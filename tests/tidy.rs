@@ -3,19 +3,38 @@
 use std::path::{Path, PathBuf};
 
 /// Files that may use `unsafe`.
-const UNSAFE_FILES: &[&str] =
-    &["runtime/sandbox/src/pages.rs", "runtime/sandbox/src/memory.rs", "runtime/sandbox/src/cache.rs"];
+const UNSAFE_FILES: &[&str] = &[
+    "runtime/sandbox/src/pages.rs",
+    "runtime/sandbox/src/memory.rs",
+    "runtime/sandbox/src/cache.rs",
+];
 
 /// The fixed top level; hidden names and licence files are free.
-const TOP_LEVEL: &[&str] =
-    &["Cargo.toml", "Cargo.lock", "runtime", "instrument", "guests", "sdk", "tests", "benches", "README.md", "target"];
+const TOP_LEVEL: &[&str] = &[
+    "Cargo.toml",
+    "Cargo.lock",
+    "runtime",
+    "instrument",
+    "guests",
+    "sdk",
+    "tests",
+    "benches",
+    "README.md",
+    "target",
+];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests lie in the workspace").into()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests lie in the workspace")
+        .into()
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of ours").filter_map(Result::ok) {
+    for entry in std::fs::read_dir(folder)
+        .expect("a folder of ours")
+        .filter_map(Result::ok)
+    {
         let path = entry.path();
         if path.is_dir() && !path.ends_with("target") {
             sources(&path, found);
@@ -28,12 +47,26 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn all_sources() -> Vec<(String, String)> {
     let root = root();
     let mut found = Vec::new();
-    for folder in ["runtime", "instrument", "sdk", "tests", "benches", "guests/src"] {
+    for folder in [
+        "runtime",
+        "instrument",
+        "sdk",
+        "tests",
+        "benches",
+        "guests/src",
+    ] {
         sources(&root.join(folder), &mut found);
     }
     let read = |path: PathBuf| {
-        let name = path.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();
-        (name, std::fs::read_to_string(&path).expect("sources are text"))
+        let name = path
+            .strip_prefix(&root)
+            .expect("below the root")
+            .to_string_lossy()
+            .into_owned();
+        (
+            name,
+            std::fs::read_to_string(&path).expect("sources are text"),
+        )
     };
     found.into_iter().map(read).collect()
 }
@@ -42,32 +75,62 @@ fn all_sources() -> Vec<(String, String)> {
 fn unsafe_is_where_it_is_said_to_be() {
     let word = ["un", "safe"].concat();
     for (name, text) in all_sources() {
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let uses = code.filter(|l| l.contains(&format!("{word} {{")) || l.contains(&format!("{word} impl"))).count();
-        assert!(uses == 0 || UNSAFE_FILES.contains(&name.as_str()), "{name} uses {word}; the list is in tests/tidy.rs");
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let uses = code
+            .filter(|l| l.contains(&format!("{word} {{")) || l.contains(&format!("{word} impl")))
+            .count();
+        assert!(
+            uses == 0 || UNSAFE_FILES.contains(&name.as_str()),
+            "{name} uses {word}; the list is in tests/tidy.rs"
+        );
     }
 }
 
 #[test]
 fn every_file_says_first_what_it_is() {
     for (name, text) in all_sources() {
-        assert!(text.starts_with("//!"), "{name} does not begin with what it is (`//! …`)");
+        assert!(
+            text.starts_with("//!"),
+            "{name} does not begin with what it is (`//! …`)"
+        );
     }
 }
 
 #[test]
 fn the_top_level_is_fixed() {
     for entry in std::fs::read_dir(root()).expect("the root") {
-        let name = entry.expect("readable").file_name().to_string_lossy().into_owned();
+        let name = entry
+            .expect("readable")
+            .file_name()
+            .to_string_lossy()
+            .into_owned();
         let free = name.starts_with('.') || name.starts_with("LICENSE");
-        assert!(free || TOP_LEVEL.contains(&name.as_str()), "`{name}` at the top level");
+        assert!(
+            free || TOP_LEVEL.contains(&name.as_str()),
+            "`{name}` at the top level"
+        );
     }
 }
 
 #[test]
 fn the_readme_names_every_package() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("a README");
-    for package in ["abi", "sdk", "instrument", "engine", "sandbox", "runtime", "guests", "tests", "benches"] {
-        assert!(readme.contains(&format!("`sandglass-{package}`")), "README.md does not mention sandglass-{package}");
+    for package in [
+        "abi",
+        "sdk",
+        "instrument",
+        "engine",
+        "sandbox",
+        "runtime",
+        "guests",
+        "tests",
+        "benches",
+    ] {
+        assert!(
+            readme.contains(&format!("`sandglass-{package}`")),
+            "README.md does not mention sandglass-{package}"
+        );
     }
 }

@@ -19,7 +19,11 @@ pub enum Size {
 impl Size {
     /// As the command line says: cargo passes `--bench` to benches only.
     pub fn from_args() -> Size {
-        if std::env::args().any(|arg| arg == "--bench") { Size::Large } else { Size::Small }
+        if std::env::args().any(|arg| arg == "--bench") {
+            Size::Large
+        } else {
+            Size::Small
+        }
     }
 
     /// One of two values.
@@ -61,9 +65,20 @@ pub fn geometric_mean(values: &[f64]) -> f64 {
 /// Prints what was measured where: the machine and the commit.
 pub fn heading(name: &str, size: Size) {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown", |(_, n)| n);
-    let git = std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
-    let commit = git.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string());
+    let cpu = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("unknown", |(_, n)| n);
+    let git = std::process::Command::new("git")
+        .args(["rev-parse", "--short", "HEAD"])
+        .output();
+    let commit = git
+        .ok()
+        .filter(|o| o.status.success())
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("# {name} ({size:?}), {cpu} x {cores}, commit {}", commit.as_deref().unwrap_or("unknown"));
+    println!(
+        "# {name} ({size:?}), {cpu} x {cores}, commit {}",
+        commit.as_deref().unwrap_or("unknown")
+    );
 }

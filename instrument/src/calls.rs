@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, Instr};
-use walrus::{ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, Module, TypeId, ValType};
+use walrus::{
+    ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, Module, TypeId, ValType,
+};
 
 use crate::emit::sequences;
 
@@ -20,9 +22,17 @@ impl CallGraph {
     pub(crate) fn new(module: &Module) -> CallGraph {
         let graph = Graph::new(module);
         let recursive = graph.recursive();
-        let throwing = if module.tags.iter().next().is_some() { graph.throwing() } else { BTreeSet::new() };
+        let throwing = if module.tags.iter().next().is_some() {
+            graph.throwing()
+        } else {
+            BTreeSet::new()
+        };
         let indirect_throws = throwing.iter().any(|f| graph.address_taken.contains(f));
-        CallGraph { recursive, throwing, indirect_throws }
+        CallGraph {
+            recursive,
+            throwing,
+            indirect_throws,
+        }
     }
 
     /// May a call of `func` be active twice at once?
@@ -60,19 +70,25 @@ impl Graph {
         let mut signature_index = |ty: TypeId| {
             let (params, results) = module.types.params_results(ty);
             let wanted = (params.to_vec(), results.to_vec());
-            signatures.iter().position(|s| *s == wanted).unwrap_or_else(|| {
-                signatures.push(wanted);
-                signatures.len() - 1
-            })
+            signatures
+                .iter()
+                .position(|s| *s == wanted)
+                .unwrap_or_else(|| {
+                    signatures.push(wanted);
+                    signatures.len() - 1
+                })
         };
         for func in module.funcs.iter() {
-            let FunctionKind::Local(body) = &func.kind else { continue };
+            let FunctionKind::Local(body) = &func.kind else {
+                continue;
+            };
             let direct = callees.entry(func.id()).or_default();
             let through = indirect.entry(func.id()).or_default();
             for seq in sequences(body) {
                 for (instr, _) in &body.block(seq).instrs {
                     match instr {
-                        Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func }) => {
+                        Instr::Call(ir::Call { func })
+                        | Instr::ReturnCall(ir::ReturnCall { func }) => {
                             direct.insert(*func);
                         }
                         Instr::CallIndirect(ir::CallIndirect { ty, .. })
@@ -95,11 +111,20 @@ impl Graph {
         let mut by_signature = vec![Vec::new(); signatures.len()];
         for &func in &address_taken {
             let (params, results) = module.types.params_results(module.funcs.get(func).ty());
-            if let Some(index) = signatures.iter().position(|s| s.0 == params && s.1 == results) {
+            if let Some(index) = signatures
+                .iter()
+                .position(|s| s.0 == params && s.1 == results)
+            {
                 by_signature[index].push(func);
             }
         }
-        Graph { callees, indirect, by_signature, throws, address_taken }
+        Graph {
+            callees,
+            indirect,
+            by_signature,
+            throws,
+            address_taken,
+        }
     }
 
     fn successors(&self, func: FunctionId) -> Vec<FunctionId> {
@@ -130,7 +155,9 @@ impl Graph {
                     on_stack.insert(node);
                     work.push((node, self.successors(node)));
                 }
-                let Some((node, rest)) = work.last_mut() else { break };
+                let Some((node, rest)) = work.last_mut() else {
+                    break;
+                };
                 let node = *node;
                 if let Some(next) = rest.pop() {
                     if !order.contains_key(&next) {
@@ -151,7 +178,10 @@ impl Graph {
                     order.insert(*parent, (parent_index, parent_low.min(low)));
                 }
                 if index == low {
-                    let start = stack.iter().rposition(|f| *f == node).expect("a root is on the stack");
+                    let start = stack
+                        .iter()
+                        .rposition(|f| *f == node)
+                        .expect("a root is on the stack");
                     let component = stack.split_off(start);
                     for member in &component {
                         on_stack.remove(member);
@@ -171,7 +201,8 @@ impl Graph {
         loop {
             let before = found.len();
             for &func in self.callees.keys() {
-                if !found.contains(&func) && self.successors(func).iter().any(|f| found.contains(f)) {
+                if !found.contains(&func) && self.successors(func).iter().any(|f| found.contains(f))
+                {
                     found.insert(func);
                 }
             }

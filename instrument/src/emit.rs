@@ -3,7 +3,10 @@
 //! Everything a pass inserts carries the default location, which is how later passes tell the
 //! guest's own operators from ours.
 
-use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind, UnaryOp, Value};
+use walrus::ir::{
+    self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind,
+    UnaryOp, Value,
+};
 use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ModuleTypes, ValType};
 
 /// A run of instructions under construction.
@@ -24,11 +27,15 @@ impl Code {
     }
 
     pub(crate) fn i32(&mut self, value: i32) -> &mut Code {
-        self.op(ir::Const { value: Value::I32(value) })
+        self.op(ir::Const {
+            value: Value::I32(value),
+        })
     }
 
     pub(crate) fn i64(&mut self, value: i64) -> &mut Code {
-        self.op(ir::Const { value: Value::I64(value) })
+        self.op(ir::Const {
+            value: Value::I64(value),
+        })
     }
 
     pub(crate) fn get(&mut self, local: LocalId) -> &mut Code {
@@ -76,8 +83,17 @@ impl Code {
         self.load(memory, LoadKind::I64 { atomic: false }, 8, offset)
     }
 
-    pub(crate) fn load(&mut self, memory: MemoryId, kind: LoadKind, align: u32, offset: u32) -> &mut Code {
-        let arg = MemArg { align, offset: offset.into() };
+    pub(crate) fn load(
+        &mut self,
+        memory: MemoryId,
+        kind: LoadKind,
+        align: u32,
+        offset: u32,
+    ) -> &mut Code {
+        let arg = MemArg {
+            align,
+            offset: offset.into(),
+        };
         self.op(ir::Load { memory, kind, arg })
     }
 
@@ -93,21 +109,38 @@ impl Code {
         self.store(memory, StoreKind::I32_8 { atomic: false }, 1, offset)
     }
 
-    pub(crate) fn store(&mut self, memory: MemoryId, kind: StoreKind, align: u32, offset: u32) -> &mut Code {
-        let arg = MemArg { align, offset: offset.into() };
+    pub(crate) fn store(
+        &mut self,
+        memory: MemoryId,
+        kind: StoreKind,
+        align: u32,
+        offset: u32,
+    ) -> &mut Code {
+        let arg = MemArg {
+            align,
+            offset: offset.into(),
+        };
         self.op(ir::Store { memory, kind, arg })
     }
 
     /// `memory[offset] += 1`, 32 bits, wrapping.
     pub(crate) fn count(&mut self, memory: MemoryId, offset: u32) -> &mut Code {
-        self.i32(0).i32(0).load32(memory, offset).i32(1).bin(BinaryOp::I32Add).store32(memory, offset)
+        self.i32(0)
+            .i32(0)
+            .load32(memory, offset)
+            .i32(1)
+            .bin(BinaryOp::I32Add)
+            .store32(memory, offset)
     }
 
     /// `if (the value on the stack) { then }`.
     pub(crate) fn when(&mut self, func: &mut LocalFunction, then: Code) -> &mut Code {
         let consequent = sequence(func, InstrSeqType::Simple(None), then);
         let alternative = sequence(func, InstrSeqType::Simple(None), Code::default());
-        self.op(ir::IfElse { consequent, alternative })
+        self.op(ir::IfElse {
+            consequent,
+            alternative,
+        })
     }
 }
 
@@ -141,7 +174,10 @@ pub(crate) fn sequences(func: &LocalFunction) -> Vec<InstrSeqId> {
             match instr {
                 Instr::Block(ir::Block { seq }) | Instr::Loop(ir::Loop { seq }) => found.push(*seq),
                 Instr::TryTable(ir::TryTable { seq, .. }) => found.push(*seq),
-                Instr::IfElse(ir::IfElse { consequent, alternative }) => found.extend([*consequent, *alternative]),
+                Instr::IfElse(ir::IfElse {
+                    consequent,
+                    alternative,
+                }) => found.extend([*consequent, *alternative]),
                 _ => {}
             }
         }

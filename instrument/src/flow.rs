@@ -66,7 +66,13 @@ struct Walk<'a> {
 /// Finds the decisions of `func` and weighs its segments. Recursion follows the nesting of
 /// blocks, which `accept` bounds.
 pub(crate) fn analyse(func: &LocalFunction, calls: &CallGraph) -> Flow {
-    let mut walk = Walk { func, calls, exits: BTreeMap::new(), waiting: BTreeMap::new(), flow: Flow::default() };
+    let mut walk = Walk {
+        func,
+        calls,
+        exits: BTreeMap::new(),
+        waiting: BTreeMap::new(),
+        flow: Flow::default(),
+    };
     let entry = func.entry_block();
     walk.exits.insert(entry, Goal::Known(0));
     walk.flow.entry_weight = walk.sequence(entry, 0);
@@ -91,33 +97,58 @@ impl Walk<'_> {
                     self.exits.insert(*seq, Goal::Head(*seq));
                     ahead = self.sequence(*seq, ahead);
                     for (decision, arm) in self.waiting.remove(seq).unwrap_or_default() {
-                        let decision = self.flow.decisions.get_mut(&decision).expect("it was recorded");
+                        let decision = self
+                            .flow
+                            .decisions
+                            .get_mut(&decision)
+                            .expect("it was recorded");
                         decision.arms[arm].weight = ahead;
                     }
                 }
                 Instr::TryTable(ir::TryTable { seq, catches }) => {
                     let arms = catches.iter().enumerate();
-                    let arms = arms.map(|(n, c)| (ArmKind::Caught(n as u32), self.exits[&catch_label(c)]));
+                    let arms =
+                        arms.map(|(n, c)| (ArmKind::Caught(n as u32), self.exits[&catch_label(c)]));
                     let arms = arms.collect::<Vec<_>>();
                     self.exits.insert(*seq, Goal::Known(ahead));
                     ahead = self.sequence(*seq, ahead);
                     self.decide(at, *loc, arms);
                 }
-                Instr::IfElse(ir::IfElse { consequent, alternative }) if !loc.is_default() => {
+                Instr::IfElse(ir::IfElse {
+                    consequent,
+                    alternative,
+                }) if !loc.is_default() => {
                     self.exits.insert(*consequent, Goal::Known(ahead));
                     self.exits.insert(*alternative, Goal::Known(ahead));
                     let then = self.sequence(*consequent, ahead);
                     let otherwise = self.sequence(*alternative, ahead);
-                    self.decide(at, *loc, vec![(ArmKind::Then, Goal::Known(then)), (ArmKind::Else, Goal::Known(otherwise))]);
+                    self.decide(
+                        at,
+                        *loc,
+                        vec![
+                            (ArmKind::Then, Goal::Known(then)),
+                            (ArmKind::Else, Goal::Known(otherwise)),
+                        ],
+                    );
                     ahead = 1;
                 }
                 Instr::BrIf(ir::BrIf { block }) => {
                     let taken = self.exits[block];
-                    self.decide(at, *loc, vec![(ArmKind::Taken, taken), (ArmKind::NotTaken, Goal::Known(ahead))]);
+                    self.decide(
+                        at,
+                        *loc,
+                        vec![
+                            (ArmKind::Taken, taken),
+                            (ArmKind::NotTaken, Goal::Known(ahead)),
+                        ],
+                    );
                     ahead = 1;
                 }
                 Instr::BrTable(ir::BrTable { blocks, default }) => {
-                    let slots = blocks.iter().enumerate().map(|(n, b)| (ArmKind::Case(n as u32), self.exits[b]));
+                    let slots = blocks
+                        .iter()
+                        .enumerate()
+                        .map(|(n, b)| (ArmKind::Case(n as u32), self.exits[b]));
                     let mut arms = slots.collect::<Vec<_>>();
                     arms.push((ArmKind::Default, self.exits[default]));
                     self.decide(at, *loc, arms);
@@ -152,13 +183,26 @@ impl Walk<'_> {
 
     fn decide(&mut self, at: (InstrSeqId, usize), loc: InstrLocId, arms: Vec<(ArmKind, Goal)>) {
         let offset = if loc.is_default() { 0 } else { loc.data() };
-        let arms = arms.into_iter().enumerate().map(|(index, (kind, goal))| match goal {
-            Goal::Known(weight) => Arm { kind, weight, back: false, ticks: false },
-            Goal::Head(head) => {
-                self.waiting.entry(head).or_default().push((at, index));
-                Arm { kind, weight: 0, back: true, ticks: true }
-            }
-        });
+        let arms = arms
+            .into_iter()
+            .enumerate()
+            .map(|(index, (kind, goal))| match goal {
+                Goal::Known(weight) => Arm {
+                    kind,
+                    weight,
+                    back: false,
+                    ticks: false,
+                },
+                Goal::Head(head) => {
+                    self.waiting.entry(head).or_default().push((at, index));
+                    Arm {
+                        kind,
+                        weight: 0,
+                        back: true,
+                        ticks: true,
+                    }
+                }
+            });
         let arms = arms.collect();
         self.flow.decisions.insert(at, Decision { offset, arms });
     }

@@ -43,7 +43,11 @@ impl Layout {
     pub(crate) fn new(saved_globals: u32, probes: u32, compare_sites: u32) -> Layout {
         let counters = (SAVED + saved_globals * 16).next_multiple_of(64);
         let compares = (counters + probes * 4).next_multiple_of(64);
-        Layout { counters, compares, end: compares + compare_sites * COMPARE_BYTES }
+        Layout {
+            counters,
+            compares,
+            end: compares + compare_sites * COMPARE_BYTES,
+        }
     }
 
     /// Pages of 64 KiB.

@@ -28,7 +28,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use walrus::ir::InstrLocId;
-use walrus::{CodeTransform, CustomSection, FunctionId, FunctionKind, Module, ModuleConfig, ValType};
+use walrus::{
+    CodeTransform, CustomSection, FunctionId, FunctionKind, Module, ModuleConfig, ValType,
+};
 
 pub use cost::COST_VERSION;
 pub use error::InstrumentError;
@@ -47,8 +49,12 @@ pub const HOST_MODULE: &str = "sandglass:host";
 pub const PASS_VERSION: u32 = 1;
 
 /// Entry points, in the order in which they are looked for.
-pub const ENTRY_POINTS: [&str; 4] =
-    ["LLVMFuzzerTestOneInput", "sandglass_property", "sandglass_generate", "_start"];
+pub const ENTRY_POINTS: [&str; 4] = [
+    "LLVMFuzzerTestOneInput",
+    "sandglass_property",
+    "sandglass_generate",
+    "_start",
+];
 
 /// Largest guest memory that any build supports, in pages of 64 KiB: 1 GiB.
 const MEMORY_PAGES_MAX: u64 = 16384;
@@ -68,7 +74,10 @@ pub struct Instrumented {
 /// When the module is refused or walrus cannot read it, or no entry point is exported and
 /// `probes.entry` is set.
 pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, InstrumentError> {
-    let facts = accept::check(wasm, &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16))?;
+    let facts = accept::check(
+        wasm,
+        &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16),
+    )?;
     if probes.entry {
         facts.generator().or_else(|_| facts.target().map(|_| ()))?;
     }
@@ -95,9 +104,16 @@ struct Instrumenter {
 impl Instrumenter {
     fn new(wasm: &[u8], probes: Probes) -> Result<Instrumenter, InstrumentError> {
         let mut config = ModuleConfig::new();
-        config.generate_dwarf(false).generate_name_section(false).generate_producers_section(false);
-        config.preserve_code_transform(true).only_stable_features(false);
-        let mut module = config.parse(wasm).map_err(|error| InstrumentError::Parse(format!("{error:#}")))?;
+        config
+            .generate_dwarf(false)
+            .generate_name_section(false)
+            .generate_producers_section(false);
+        config
+            .preserve_code_transform(true)
+            .only_stable_features(false);
+        let mut module = config
+            .parse(wasm)
+            .map_err(|error| InstrumentError::Parse(format!("{error:#}")))?;
         // Of no use in the copy: names and lines are read from the original, and code moves.
         let customs = module.customs.iter().map(|(id, _)| id).collect::<Vec<_>>();
         for id in customs {
@@ -105,26 +121,44 @@ impl Instrumenter {
         }
         let code = Arc::new(Mutex::new(Transform::default()));
         module.customs.add(Witness(code.clone()));
-        let functions = module.funcs.iter().filter(|f| matches!(f.kind, FunctionKind::Local(_)));
+        let functions = module
+            .funcs
+            .iter()
+            .filter(|f| matches!(f.kind, FunctionKind::Local(_)));
         let mut functions = functions.map(|f| f.id()).collect::<Vec<_>>();
         functions.sort();
-        Ok(Instrumenter { module, probes, functions, code })
+        Ok(Instrumenter {
+            module,
+            probes,
+            functions,
+            code,
+        })
     }
 
     fn run(mut self) -> Result<Instrumented, InstrumentError> {
         let graph = CallGraph::new(&self.module);
         let entry = self.entry_point()?;
-        let memories = self.module.memories.iter().map(|m| m.id()).collect::<Vec<_>>();
+        let memories = self
+            .module
+            .memories
+            .iter()
+            .map(|m| m.id())
+            .collect::<Vec<_>>();
         if self.probes.entry {
             for (n, id) in memories.iter().enumerate() {
-                self.module.exports.add(&format!("__sandglass_memory_{n}"), *id);
+                self.module
+                    .exports
+                    .add(&format!("__sandglass_memory_{n}"), *id);
             }
         }
         if self.probes.entry {
             entry::make_room(&mut self.module);
         }
         let state = globals::State::find(&mut self.module);
-        let marks = self.probes.marks.then(|| marks::memories(&mut self.module, MEMORY_PAGES_MAX));
+        let marks = self
+            .probes
+            .marks
+            .then(|| marks::memories(&mut self.module, MEMORY_PAGES_MAX));
 
         // Sizes first: the side memory's layout must be known before code refers to it.
         let mut compare_sites = Vec::new();
@@ -138,9 +172,16 @@ impl Instrumenter {
         }
         let arms = self.count_arms(&graph);
         let probe_count = self.functions.len() as u32 + arms.iter().sum::<u32>();
-        let layout = Layout::new(state.saved_globals(), probe_count, compare_sites.len() as u32);
+        let layout = Layout::new(
+            state.saved_globals(),
+            probe_count,
+            compare_sites.len() as u32,
+        );
         let pages = layout.pages();
-        let side = self.module.memories.add_local(false, false, pages, Some(pages), None);
+        let side = self
+            .module
+            .memories
+            .add_local(false, false, pages, Some(pages), None);
         self.module.exports.add("__sandglass_side", side);
 
         let host = self.host_functions();
@@ -152,9 +193,17 @@ impl Instrumenter {
             walrus::ConstExpr::Value(walrus::ir::Value::I32(DEFAULT_DEPTH)),
         );
         self.module.exports.add("__sandglass_depth", left);
-        let log = self.probes.compares.then(|| compares::log_function(&mut self.module, side));
+        let log = self
+            .probes
+            .compares
+            .then(|| compares::log_function(&mut self.module, side));
 
-        let mut map = ProbeMap { layout, memories: memories.len() as u32, compares: compare_sites, ..ProbeMap::default() };
+        let mut map = ProbeMap {
+            layout,
+            memories: memories.len() as u32,
+            compares: compare_sites,
+            ..ProbeMap::default()
+        };
         map.adoptable = state.adoptable();
         let mut arm_probes = Vec::new();
         for (position, id) in self.functions.clone().into_iter().enumerate() {
@@ -168,7 +217,10 @@ impl Instrumenter {
             }
             let mut flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), &graph);
             if !self.probes.ticks {
-                flow.decisions.values_mut().flat_map(|d| &mut d.arms).for_each(|arm| arm.ticks = false);
+                flow.decisions
+                    .values_mut()
+                    .flat_map(|d| &mut d.arms)
+                    .for_each(|arm| arm.ticks = false);
             }
             let arms_start = self.functions.len() as u32 + arm_probes.len() as u32;
             let recursive = graph.is_recursive(id);
@@ -187,7 +239,12 @@ impl Instrumenter {
                 }));
             }
             let arms_end = self.functions.len() as u32 + arm_probes.len() as u32;
-            map.functions.push(FunctionProbes { index, arms_start, arms_end, recursive });
+            map.functions.push(FunctionProbes {
+                index,
+                arms_start,
+                arms_end,
+                recursive,
+            });
 
             let saved = depth::saved_local(&mut self.module, id);
             let counters = edges::Counters {
@@ -206,7 +263,15 @@ impl Instrumenter {
             };
             if self.probes.counts {
                 let ticks = recursive && self.probes.ticks;
-                edges::instrument(&mut self.module, id, &flow, &counters, purse, ticks, &landing);
+                edges::instrument(
+                    &mut self.module,
+                    id,
+                    &flow,
+                    &counters,
+                    purse,
+                    ticks,
+                    &landing,
+                );
                 fuel::keep_in_step(&mut self.module, id, purse, &fuel);
             }
             if self.probes.depth {
@@ -222,7 +287,11 @@ impl Instrumenter {
             }
         }
         map.probes.extend(arm_probes);
-        assert_eq!(map.probes.len() as u32, probe_count, "arms were counted before the passes ran");
+        assert_eq!(
+            map.probes.len() as u32,
+            probe_count,
+            "arms were counted before the passes ran"
+        );
         if let Some(entry) = entry {
             entry::functions(&mut self.module, side, left, &fuel, entry, &state);
         }
@@ -234,7 +303,9 @@ impl Instrumenter {
         if !self.probes.entry {
             return Ok(None);
         }
-        let found = ENTRY_POINTS.iter().find_map(|name| entry::exported(&self.module, name));
+        let found = ENTRY_POINTS
+            .iter()
+            .find_map(|name| entry::exported(&self.module, name));
         found.map(Some).ok_or(InstrumentError::NoEntry)
     }
 
@@ -248,7 +319,11 @@ impl Instrumenter {
 
     fn entry_offset(&self, id: FunctionId) -> u32 {
         let func = self.module.funcs.get(id).kind.unwrap_local();
-        let located = func.block(func.entry_block()).instrs.iter().find(|(_, loc)| !loc.is_default());
+        let located = func
+            .block(func.entry_block())
+            .instrs
+            .iter()
+            .find(|(_, loc)| !loc.is_default());
         located.map_or(0, |(_, loc)| loc.data())
     }
 
@@ -261,7 +336,10 @@ impl Instrumenter {
         Host {
             unreachable: import("unreachable", &[i]),
             overflow: import("overflow", &[]),
-            report: self.probes.compares.then(|| import("compare", &[i, i, i, i, i])),
+            report: self
+                .probes
+                .compares
+                .then(|| import("compare", &[i, i, i, i, i])),
         }
     }
 
@@ -276,11 +354,18 @@ impl Instrumenter {
             .map(|(id, range)| BodyRange {
                 start: range.start as u32,
                 end: range.end as u32,
-                function: if ours(id) { u32::MAX } else { id.index() as u32 },
+                function: if ours(id) {
+                    u32::MAX
+                } else {
+                    id.index() as u32
+                },
             })
             .collect();
         map.bodies.sort_unstable_by_key(|body| body.start);
-        Ok(Instrumented { wasm, probe_map: map })
+        Ok(Instrumented {
+            wasm,
+            probe_map: map,
+        })
     }
 }
 
@@ -323,7 +408,12 @@ impl CustomSection for Witness {
     fn apply_code_transform(&mut self, transform: &CodeTransform) {
         let mut seen = self.0.lock().expect("nobody panics holding it");
         let known = |(id, _): &&(InstrLocId, usize)| !id.is_default();
-        seen.offsets = transform.instruction_map.iter().filter(known).map(|(id, at)| (*at as u32, id.data())).collect();
+        seen.offsets = transform
+            .instruction_map
+            .iter()
+            .filter(known)
+            .map(|(id, at)| (*at as u32, id.data()))
+            .collect();
         seen.bodies = transform.function_ranges.clone();
     }
 }

@@ -25,11 +25,24 @@ pub struct Probes {
 
 impl Probes {
     /// The build that campaigns use.
-    pub const FAST: Probes = Probes { counts: true, ticks: true, depth: true, compares: false, marks: false, entry: true };
+    pub const FAST: Probes = Probes {
+        counts: true,
+        ticks: true,
+        depth: true,
+        compares: false,
+        marks: false,
+        entry: true,
+    };
     /// The build for inputs whose comparisons are wanted.
-    pub const COMPARES: Probes = Probes { compares: true, ..Probes::FAST };
+    pub const COMPARES: Probes = Probes {
+        compares: true,
+        ..Probes::FAST
+    };
     /// The build for hosts without page protection.
-    pub const MARKS: Probes = Probes { marks: true, ..Probes::FAST };
+    pub const MARKS: Probes = Probes {
+        marks: true,
+        ..Probes::FAST
+    };
 }
 
 /// Which arm of a decision a probe counts.
@@ -134,14 +147,20 @@ impl ProbeMap {
     /// entry at or before it within the same body.
     pub fn original_offset(&self, offset: u32) -> Option<u32> {
         let body = self.body(offset)?;
-        let at = self.offsets.partition_point(|&(new, _)| new <= offset).checked_sub(1)?;
+        let at = self
+            .offsets
+            .partition_point(|&(new, _)| new <= offset)
+            .checked_sub(1)?;
         let (new, original) = self.offsets[at];
         (new >= body.start).then_some(original)
     }
 
     /// The body that holds `offset` of the instrumented file.
     pub fn body(&self, offset: u32) -> Option<&BodyRange> {
-        let at = self.bodies.partition_point(|b| b.start <= offset).checked_sub(1)?;
+        let at = self
+            .bodies
+            .partition_point(|b| b.start <= offset)
+            .checked_sub(1)?;
         let body = &self.bodies[at];
         (offset < body.end).then_some(body)
     }
@@ -153,17 +172,25 @@ mod pairs {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub(super) fn serialize<S: Serializer>(pairs: &[(u32, u32)], to: S) -> Result<S::Ok, S::Error> {
-        let bytes = pairs.iter().flat_map(|(a, b)| [a.to_le_bytes(), b.to_le_bytes()]).flatten();
+        let bytes = pairs
+            .iter()
+            .flat_map(|(a, b)| [a.to_le_bytes(), b.to_le_bytes()])
+            .flatten();
         to.serialize_bytes(&bytes.collect::<Vec<u8>>())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(u32, u32)>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<(u32, u32)>, D::Error> {
         let bytes = <&[u8]>::deserialize(from)?;
         let (pairs, rest) = bytes.as_chunks::<8>();
         if !rest.is_empty() {
             return Err(D::Error::custom("half a pair"));
         }
         let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        Ok(pairs.iter().map(|pair| (word(&pair[..4]), word(&pair[4..]))).collect())
+        Ok(pairs
+            .iter()
+            .map(|pair| (word(&pair[..4]), word(&pair[4..])))
+            .collect())
     }
 }

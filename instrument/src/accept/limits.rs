@@ -86,14 +86,14 @@ impl AcceptLimits {
             element_items: 4_000_000,
             data_segments: 100_000,
             locals: 50_000,
-            nesting: 10_000,
+            nesting: 2_000,
             br_table_targets: 65_536,
             stack_height: 10_000,
             values: 1_000_000,
             locals_times_branches: 50_000_000,
             function_compile_us: 30_000_000,
             module_compile_us: 600_000_000,
-            gc: true,
+            gc: false,
         }
     }
 }

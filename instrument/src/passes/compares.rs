@@ -71,15 +71,42 @@ pub(crate) fn find(module: &Module, id: FunctionId, all: &mut Vec<CompareSite>) 
 /// Adds `(record: i32, left: i64, right: i64)`: a ring of the latest operands.
 pub(crate) fn log_function(module: &mut Module, side: MemoryId) -> FunctionId {
     let record = module.locals.add(ValType::I32);
-    let (left, right) = (module.locals.add(ValType::I64), module.locals.add(ValType::I64));
-    let (count, slot) = (module.locals.add(ValType::I32), module.locals.add(ValType::I32));
-    let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32, ValType::I64, ValType::I64], &[]);
+    let (left, right) = (
+        module.locals.add(ValType::I64),
+        module.locals.add(ValType::I64),
+    );
+    let (count, slot) = (
+        module.locals.add(ValType::I32),
+        module.locals.add(ValType::I32),
+    );
+    let mut builder = FunctionBuilder::new(
+        &mut module.types,
+        &[ValType::I32, ValType::I64, ValType::I64],
+        &[],
+    );
     builder.name("__sandglass_compare".into());
     let mut body = Code::default();
-    const { assert!(COMPARE_SLOTS.is_power_of_two(), "the ring is indexed by a mask") };
-    body.get(record).get(record).load32(side, 0).tee(count).i32(1).bin(BinaryOp::I32Add).store32(side, 0);
-    body.get(record).get(count).i32(COMPARE_SLOTS as i32 - 1).bin(BinaryOp::I32And);
-    body.i32(4).bin(BinaryOp::I32Shl).bin(BinaryOp::I32Add).tee(slot);
+    const {
+        assert!(
+            COMPARE_SLOTS.is_power_of_two(),
+            "the ring is indexed by a mask"
+        )
+    };
+    body.get(record)
+        .get(record)
+        .load32(side, 0)
+        .tee(count)
+        .i32(1)
+        .bin(BinaryOp::I32Add)
+        .store32(side, 0);
+    body.get(record)
+        .get(count)
+        .i32(COMPARE_SLOTS as i32 - 1)
+        .bin(BinaryOp::I32And);
+    body.i32(4)
+        .bin(BinaryOp::I32Shl)
+        .bin(BinaryOp::I32Add)
+        .tee(slot);
     body.get(left).store64(side, 8);
     body.get(slot).get(right).store64(side, 16);
     *builder.func_body().instrs_mut() = body.0;
@@ -87,20 +114,40 @@ pub(crate) fn log_function(module: &mut Module, side: MemoryId) -> FunctionId {
 }
 
 /// Logs the operands at every site of `id`; `first` is the address of the first record.
-pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log: FunctionId, first: u32) {
+pub(crate) fn instrument(
+    module: &mut Module,
+    id: FunctionId,
+    sites: &Sites,
+    log: FunctionId,
+    first: u32,
+) {
     let mut address = first;
     let mut locals: Vec<(ValType, LocalId, LocalId)> = Vec::new();
     // The same order as `find`.
     for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
-        let Some(sites) = sites.get(&seq) else { continue };
+        let Some(sites) = sites.get(&seq) else {
+            continue;
+        };
         let mut sites = sites.iter().peekable();
-        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let instrs = std::mem::take(
+            &mut module
+                .funcs
+                .get_mut(id)
+                .kind
+                .unwrap_local_mut()
+                .block_mut(seq)
+                .instrs,
+        );
         let mut code = Code::default();
         for (position, (instr, loc)) in instrs.into_iter().enumerate() {
             while let Some(site) = sites.next_if(|s| s.position == position) {
                 let known = locals.iter().find(|(ty, ..)| *ty == site.ty).copied();
                 let (_, left, right) = known.unwrap_or_else(|| {
-                    let pair = (site.ty, module.locals.add(site.ty), module.locals.add(site.ty));
+                    let pair = (
+                        site.ty,
+                        module.locals.add(site.ty),
+                        module.locals.add(site.ty),
+                    );
                     locals.push(pair);
                     pair
                 });
@@ -112,7 +159,11 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
                 for (operand, undo) in [left, right].into_iter().zip(&site.undo) {
                     code.get(operand);
                     for step in undo {
-                        if site.ty == ValType::I32 { code.i32(step.by as i32) } else { code.i64(step.by) };
+                        if site.ty == ValType::I32 {
+                            code.i32(step.by as i32)
+                        } else {
+                            code.i64(step.by)
+                        };
                         code.bin(step.op);
                     }
                     widen(&mut code, site.ty);
@@ -125,15 +176,28 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, sites: &Sites, log
             }
             code.op_at(instr, loc);
         }
-        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+        module
+            .funcs
+            .get_mut(id)
+            .kind
+            .unwrap_local_mut()
+            .block_mut(seq)
+            .instrs = code.0;
     }
 }
 
 /// If `id` is named like a comparison of memory or strings: the code that reports its arguments
 /// goes to its start. `report` takes (function index, kind, left, right, size).
-pub(crate) fn instrument_by_name(module: &mut Module, id: FunctionId, index: u32, report: FunctionId) {
+pub(crate) fn instrument_by_name(
+    module: &mut Module,
+    id: FunctionId,
+    index: u32,
+    report: FunctionId,
+) {
     let name = module.funcs.get(id).name.clone().unwrap_or_default();
-    let Some(kind) = TextKind::of(&name) else { return };
+    let Some(kind) = TextKind::of(&name) else {
+        return;
+    };
     let types = module.types.params(module.funcs.get(id).ty()).to_vec();
     let wanted = if kind.sized() { 3 } else { 2 };
     if types.len() < wanted || types.iter().any(|ty| *ty != ValType::I32) {
@@ -141,8 +205,15 @@ pub(crate) fn instrument_by_name(module: &mut Module, id: FunctionId, index: u32
     }
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let mut code = Code::default();
-    code.i32(index.cast_signed()).i32(kind as i32).get(func.args[0]).get(func.args[1]);
-    if kind.sized() { code.get(func.args[2]) } else { code.i32(-1) };
+    code.i32(index.cast_signed())
+        .i32(kind as i32)
+        .get(func.args[0])
+        .get(func.args[1]);
+    if kind.sized() {
+        code.get(func.args[2])
+    } else {
+        code.i32(-1)
+    };
     code.call(report);
     let entry = func.entry_block();
     func.block_mut(entry).instrs.splice(0..0, code.0);
@@ -164,9 +235,8 @@ impl TextKind {
         Some(match name {
             "memcmp" | "bcmp" | "memcasecmp" => TextKind::Memory,
             "strncmp" | "strncasecmp" | "sqlite3_strnicmp" => TextKind::String,
-            "strcmp" | "strcasecmp" | "strcoll" | "strstr" | "strcasestr" | "sqlite3_stricmp" | "sqlite3StrICmp" => {
-                TextKind::Unbounded
-            }
+            "strcmp" | "strcasecmp" | "strcoll" | "strstr" | "strcasestr" | "sqlite3_stricmp"
+            | "sqlite3StrICmp" => TextKind::Unbounded,
             _ => return None,
         })
     }
@@ -179,7 +249,9 @@ impl TextKind {
 fn widen(code: &mut Code, ty: ValType) {
     match ty {
         ValType::I32 => code.un(UnaryOp::I64ExtendUI32),
-        ValType::F32 => code.un(UnaryOp::I32ReinterpretF32).un(UnaryOp::I64ExtendUI32),
+        ValType::F32 => code
+            .un(UnaryOp::I32ReinterpretF32)
+            .un(UnaryOp::I64ExtendUI32),
         ValType::F64 => code.un(UnaryOp::I64ReinterpretF64),
         _ => code,
     };
@@ -235,7 +307,9 @@ fn inverse(op: BinaryOp, by: i64, value_is_right: bool) -> Option<Vec<Step>> {
 /// The inverse modulo 2^64 of an odd number, by Newton's iteration: five rounds double 3 correct
 /// bits to 96.
 fn odd_inverse(of: i64) -> i64 {
-    (0..5).fold(of, |x, _| x.wrapping_mul(2i64.wrapping_sub(of.wrapping_mul(x))))
+    (0..5).fold(of, |x, _| {
+        x.wrapping_mul(2i64.wrapping_sub(of.wrapping_mul(x)))
+    })
 }
 
 /// What takes the result of an operator back: its own inverse, then that of its operand.
@@ -245,7 +319,9 @@ fn undo(op: BinaryOp, left: &Origin, right: &Origin) -> Vec<Step> {
         (Some(by), None) => (right, by, true),
         _ => return Vec::new(),
     };
-    let Some(mut steps) = inverse(op, by, value_is_right) else { return Vec::new() };
+    let Some(mut steps) = inverse(op, by, value_is_right) else {
+        return Vec::new();
+    };
     steps.extend(&value.undo);
     steps.truncate(STEPS_MAX);
     steps
@@ -269,9 +345,14 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                     ir::Value::F32(_) | ir::Value::F64(_) => Some(1),
                     ir::Value::V128(_) => None,
                 };
-                stack.push(Origin { constant, ..Origin::default() });
+                stack.push(Origin {
+                    constant,
+                    ..Origin::default()
+                });
             }
-            Instr::LocalGet(ir::LocalGet { local }) => stack.push(locals.get(local).cloned().unwrap_or_default()),
+            Instr::LocalGet(ir::LocalGet { local }) => {
+                stack.push(locals.get(local).cloned().unwrap_or_default())
+            }
             Instr::LocalSet(ir::LocalSet { local }) => {
                 let value = pop();
                 locals.insert(*local, value);
@@ -299,7 +380,10 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         stack.push(Origin::default());
                     }
                     UnaryOp::I64ExtendUI32 | UnaryOp::I64ExtendSI32 | UnaryOp::I32WrapI64 => {
-                        stack.push(Origin { xors: value.xors, ..Origin::default() });
+                        stack.push(Origin {
+                            xors: value.xors,
+                            ..Origin::default()
+                        });
                     }
                     _ => stack.push(Origin::default()),
                 }
@@ -314,17 +398,50 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                 if let Some(ty) = compared_type(*op) {
                     let zero = right.constant == Some(0);
                     if !zero && !(right.constant.is_some() && left.constant.is_some()) {
-                        let width = if matches!(ty, ValType::I32 | ValType::F32) { 4 } else { 8 };
-                        let site = CompareSite { offset: loc.data(), width, constant: right.constant.is_some() };
+                        let width = if matches!(ty, ValType::I32 | ValType::F32) {
+                            4
+                        } else {
+                            8
+                        };
+                        let site = CompareSite {
+                            offset: loc.data(),
+                            width,
+                            constant: right.constant.is_some(),
+                        };
                         let undos = [&Vec::new(), &left.undo, &right.undo];
-                        for (nth, undo) in undos.into_iter().enumerate().filter(|(nth, undo)| *nth == 0 || !undo.is_empty()) {
+                        for (nth, undo) in undos
+                            .into_iter()
+                            .enumerate()
+                            .filter(|(nth, undo)| *nth == 0 || !undo.is_empty())
+                        {
                             let undo = [undo.clone(), undo.clone()];
-                            found.insert((position, nth), Site { position, ty, site, undo, case: None });
+                            found.insert(
+                                (position, nth),
+                                Site {
+                                    position,
+                                    ty,
+                                    site,
+                                    undo,
+                                    case: None,
+                                },
+                            );
                         }
                         if let (Some((position, op)), Some(wanted)) = (left.pair, right.constant) {
-                            let site = CompareSite { constant: false, ..site };
+                            let site = CompareSite {
+                                constant: false,
+                                ..site
+                            };
                             let undo = [Vec::new(), complement(op, wanted)];
-                            found.insert((position, 0), Site { position, ty, site, undo, case: None });
+                            found.insert(
+                                (position, 0),
+                                Site {
+                                    position,
+                                    ty,
+                                    site,
+                                    undo,
+                                    case: None,
+                                },
+                            );
                         }
                     }
                     tested = zero.then_some(left);
@@ -332,24 +449,64 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                 } else {
                     match op {
                         BinaryOp::I32Xor | BinaryOp::I64Xor => {
-                            let (ty, width) = if matches!(op, BinaryOp::I32Xor) { (ValType::I32, 4) } else { (ValType::I64, 8) };
-                            let site = CompareSite { offset: loc.data(), width, constant };
-                            xors.insert(position, Site { position, ty, site, undo: Default::default(), case: None });
+                            let (ty, width) = if matches!(op, BinaryOp::I32Xor) {
+                                (ValType::I32, 4)
+                            } else {
+                                (ValType::I64, 8)
+                            };
+                            let site = CompareSite {
+                                offset: loc.data(),
+                                width,
+                                constant,
+                            };
+                            xors.insert(
+                                position,
+                                Site {
+                                    position,
+                                    ty,
+                                    site,
+                                    undo: Default::default(),
+                                    case: None,
+                                },
+                            );
                             let undo = undo(*op, &left, &right);
                             let pair = (!constant).then_some((position, *op));
-                            stack.push(Origin { xors: BTreeSet::from([position]), constant: None, undo, pair });
+                            stack.push(Origin {
+                                xors: BTreeSet::from([position]),
+                                constant: None,
+                                undo,
+                                pair,
+                            });
                         }
                         BinaryOp::I32Or | BinaryOp::I64Or => {
-                            stack.push(Origin { xors: &left.xors | &right.xors, ..Origin::default() });
+                            stack.push(Origin {
+                                xors: &left.xors | &right.xors,
+                                ..Origin::default()
+                            });
                         }
                         BinaryOp::I32And | BinaryOp::I64And => {
                             let left = if constant { left } else { Origin::default() };
-                            stack.push(Origin { xors: left.xors, pair: left.pair, ..Origin::default() });
+                            stack.push(Origin {
+                                xors: left.xors,
+                                pair: left.pair,
+                                ..Origin::default()
+                            });
                         }
-                        BinaryOp::I32Add | BinaryOp::I64Add | BinaryOp::I32Sub | BinaryOp::I64Sub if !constant => {
-                            stack.push(Origin { pair: Some((position, *op)), ..Origin::default() });
+                        BinaryOp::I32Add
+                        | BinaryOp::I64Add
+                        | BinaryOp::I32Sub
+                        | BinaryOp::I64Sub
+                            if !constant =>
+                        {
+                            stack.push(Origin {
+                                pair: Some((position, *op)),
+                                ..Origin::default()
+                            });
                         }
-                        _ => stack.push(Origin { undo: undo(*op, &left, &right), ..Origin::default() }),
+                        _ => stack.push(Origin {
+                            undo: undo(*op, &left, &right),
+                            ..Origin::default()
+                        }),
                     }
                 }
             }
@@ -361,12 +518,28 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
             }
             Instr::BrTable(ir::BrTable { blocks, default }) if !loc.is_default() => {
                 let index = pop();
-                let site = CompareSite { offset: loc.data(), width: 4, constant: true };
+                let site = CompareSite {
+                    offset: loc.data(),
+                    width: 4,
+                    constant: true,
+                };
                 // Of neighbouring cases that lead to the same place, the first.
-                let leads = |case: &usize| blocks[*case] != *default && (*case == 0 || blocks[*case] != blocks[case - 1]);
+                let leads = |case: &usize| {
+                    blocks[*case] != *default && (*case == 0 || blocks[*case] != blocks[case - 1])
+                };
                 for (nth, case) in (0..blocks.len()).filter(leads).take(CASES_MAX).enumerate() {
-                    let (undo, case) = ([index.undo.clone(), index.undo.clone()], Some(case as i32));
-                    found.insert((position, nth), Site { position, ty: ValType::I32, site, undo, case });
+                    let (undo, case) =
+                        ([index.undo.clone(), index.undo.clone()], Some(case as i32));
+                    found.insert(
+                        (position, nth),
+                        Site {
+                            position,
+                            ty: ValType::I32,
+                            site,
+                            undo,
+                            case,
+                        },
+                    );
                 }
                 stack.clear();
             }
@@ -395,12 +568,26 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
 fn compared_type(op: BinaryOp) -> Option<ValType> {
     use BinaryOp as B;
     Some(match op {
-        B::I32Eq | B::I32Ne | B::I32LtS | B::I32LtU | B::I32GtS | B::I32GtU | B::I32LeS | B::I32LeU | B::I32GeS | B::I32GeU => {
-            ValType::I32
-        }
-        B::I64Eq | B::I64Ne | B::I64LtS | B::I64LtU | B::I64GtS | B::I64GtU | B::I64LeS | B::I64LeU | B::I64GeS | B::I64GeU => {
-            ValType::I64
-        }
+        B::I32Eq
+        | B::I32Ne
+        | B::I32LtS
+        | B::I32LtU
+        | B::I32GtS
+        | B::I32GtU
+        | B::I32LeS
+        | B::I32LeU
+        | B::I32GeS
+        | B::I32GeU => ValType::I32,
+        B::I64Eq
+        | B::I64Ne
+        | B::I64LtS
+        | B::I64LtU
+        | B::I64GtS
+        | B::I64GtU
+        | B::I64LeS
+        | B::I64LeU
+        | B::I64GeS
+        | B::I64GeU => ValType::I64,
         B::F32Eq | B::F32Ne | B::F32Lt | B::F32Gt | B::F32Le | B::F32Ge => ValType::F32,
         B::F64Eq | B::F64Ne | B::F64Lt | B::F64Gt | B::F64Le | B::F64Ge => ValType::F64,
         _ => return None,

@@ -23,9 +23,12 @@ use crate::emit::{Code, sequence, sequences};
 /// Prepares `id`: returns the local that holds the depth if the function has handlers.
 pub(crate) fn saved_local(module: &mut Module, id: FunctionId) -> Option<LocalId> {
     let func = module.funcs.get(id).kind.unwrap_local();
-    let catches = sequences(func)
-        .into_iter()
-        .any(|seq| func.block(seq).instrs.iter().any(|(i, _)| matches!(i, Instr::TryTable(_))));
+    let catches = sequences(func).into_iter().any(|seq| {
+        func.block(seq)
+            .instrs
+            .iter()
+            .any(|(i, _)| matches!(i, Instr::TryTable(_)))
+    });
     catches.then(|| module.locals.add(ValType::I32))
 }
 
@@ -45,10 +48,18 @@ pub(crate) fn instrument(
     let entry = func.entry_block();
     let mut before = Code::default();
     if recursive {
-        before.global_get(left).i32(1).bin(BinaryOp::I32Sub).global_set(left);
+        before
+            .global_get(left)
+            .i32(1)
+            .bin(BinaryOp::I32Sub)
+            .global_set(left);
         let mut over = Code::default();
         over.call(overflow);
-        before.global_get(left).i32(0).bin(BinaryOp::I32LtS).when(func, over);
+        before
+            .global_get(left)
+            .i32(0)
+            .bin(BinaryOp::I32LtS)
+            .when(func, over);
     }
     if let Some(saved) = saved {
         before.global_get(left).set(saved);
@@ -64,13 +75,18 @@ pub(crate) fn instrument(
     func.block_mut(entry).instrs = before.0;
     for seq in sequences(func) {
         if seq != entry {
-            retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |code| leave(code, left));
+            retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |code| {
+                leave(code, left)
+            });
         }
     }
 }
 
 fn leave(code: &mut Code, left: GlobalId) {
-    code.global_get(left).i32(1).bin(BinaryOp::I32Add).global_set(left);
+    code.global_get(left)
+        .i32(1)
+        .bin(BinaryOp::I32Add)
+        .global_set(left);
 }
 
 /// Branches to the function's own label, and returns, go to the end of the wrapped body; `leave`
@@ -90,20 +106,26 @@ pub(crate) fn retarget(
     for (mut instr, loc) in std::mem::take(instrs) {
         match &mut instr {
             Instr::Br(ir::Br { block }) | Instr::BrIf(ir::BrIf { block }) => swap(block),
-            Instr::BrOnNull(ir::BrOnNull { block }) | Instr::BrOnNonNull(ir::BrOnNonNull { block }) => swap(block),
-            Instr::BrOnCast(ir::BrOnCast { block, .. }) | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => swap(block),
+            Instr::BrOnNull(ir::BrOnNull { block })
+            | Instr::BrOnNonNull(ir::BrOnNonNull { block }) => swap(block),
+            Instr::BrOnCast(ir::BrOnCast { block, .. })
+            | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => swap(block),
             Instr::BrTable(ir::BrTable { blocks, default }) => {
                 blocks.iter_mut().for_each(swap);
                 swap(default);
             }
-            Instr::TryTable(ir::TryTable { catches, .. }) => catches.iter_mut().for_each(|catch| match catch {
-                ir::TryTableCatch::Catch { label, .. }
-                | ir::TryTableCatch::CatchRef { label, .. }
-                | ir::TryTableCatch::CatchAll { label }
-                | ir::TryTableCatch::CatchAllRef { label } => swap(label),
-            }),
+            Instr::TryTable(ir::TryTable { catches, .. }) => {
+                catches.iter_mut().for_each(|catch| match catch {
+                    ir::TryTableCatch::Catch { label, .. }
+                    | ir::TryTableCatch::CatchRef { label, .. }
+                    | ir::TryTableCatch::CatchAll { label }
+                    | ir::TryTableCatch::CatchAllRef { label } => swap(label),
+                })
+            }
             Instr::Return(_) => instr = ir::Br { block: body }.into(),
-            Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) => leave(&mut code),
+            Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) => {
+                leave(&mut code)
+            }
             _ => {}
         }
         code.op_at(instr, loc);

@@ -26,7 +26,9 @@
 //! whose arm closes a cycle also spends fuel (see `fuel`).
 
 use std::collections::BTreeMap;
-use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, StoreKind, TryTableCatch};
+use walrus::ir::{
+    self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, StoreKind, TryTableCatch,
+};
 use walrus::{FunctionId, LocalId, MemoryId, Module, RefType, ValType};
 
 use crate::emit::{Code, sequence, sequences, signature};
@@ -66,28 +68,71 @@ pub(crate) fn instrument(
         numbers.insert(*at, counters.arms + next * 4);
         next += decision.arms.len() as u32;
     }
-    let mut scratch = Scratch { index: None, slot: None };
+    let mut scratch = Scratch {
+        index: None,
+        slot: None,
+    };
     let order = sequences(module.funcs.get(id).kind.unwrap_local());
     for seq in order {
         let first = (seq, 0);
-        if flow.decisions.range(first..=(seq, usize::MAX)).next().is_none() {
+        if flow
+            .decisions
+            .range(first..=(seq, usize::MAX))
+            .next()
+            .is_none()
+        {
             continue;
         }
-        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let instrs = std::mem::take(
+            &mut module
+                .funcs
+                .get_mut(id)
+                .kind
+                .unwrap_local_mut()
+                .block_mut(seq)
+                .instrs,
+        );
         let mut code = Code::default();
         for (position, (instr, loc)) in instrs.into_iter().enumerate() {
             let Some(decision) = flow.decisions.get(&(seq, position)) else {
                 code.op_at(instr, loc);
                 continue;
             };
-            let mut rewrite = Rewrite { module, id, counters, purse, scratch: &mut scratch, decision, base: numbers[&(seq, position)] };
+            let mut rewrite = Rewrite {
+                module,
+                id,
+                counters,
+                purse,
+                scratch: &mut scratch,
+                decision,
+                base: numbers[&(seq, position)],
+            };
             rewrite.decision(&mut code, instr, loc, landing);
         }
-        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+        module
+            .funcs
+            .get_mut(id)
+            .kind
+            .unwrap_local_mut()
+            .block_mut(seq)
+            .instrs = code.0;
     }
-    let entry = Arm { kind: crate::probes::ArmKind::Entry, weight: flow.entry_weight, back: false, ticks: ticks_at_entry };
+    let entry = Arm {
+        kind: crate::probes::ArmKind::Entry,
+        weight: flow.entry_weight,
+        back: false,
+        ticks: ticks_at_entry,
+    };
     let mut code = Code::default();
-    probe(module, id, &mut code, counters.memory, counters.entry, &entry, purse);
+    probe(
+        module,
+        id,
+        &mut code,
+        counters.memory,
+        counters.entry,
+        &entry,
+        purse,
+    );
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
     func.block_mut(entry).instrs.splice(0..0, code.0);
@@ -111,7 +156,13 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    fn decision(&mut self, code: &mut Code, instr: Instr, loc: InstrLocId, landing: &dyn Fn() -> Code) {
+    fn decision(
+        &mut self,
+        code: &mut Code,
+        instr: Instr,
+        loc: InstrLocId,
+        landing: &dyn Fn() -> Code,
+    ) {
         match instr {
             Instr::BrIf(ir::BrIf { block }) => {
                 let mut taken = self.probe(0);
@@ -122,9 +173,15 @@ impl Rewrite<'_> {
                 let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
                 let consequent = sequence(func, ty, taken);
                 let alternative = sequence(func, ty, fallen);
-                code.op(ir::IfElse { consequent, alternative });
+                code.op(ir::IfElse {
+                    consequent,
+                    alternative,
+                });
             }
-            Instr::IfElse(ir::IfElse { consequent, alternative }) => {
+            Instr::IfElse(ir::IfElse {
+                consequent,
+                alternative,
+            }) => {
                 for (arm, seq) in [consequent, alternative].into_iter().enumerate() {
                     let probe = self.probe(arm);
                     let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
@@ -140,7 +197,9 @@ impl Rewrite<'_> {
                 code.0.extend(self.probe(0).0);
                 code.op_at(instr, loc);
             }
-            Instr::TryTable(ir::TryTable { seq, catches }) => self.handlers(code, seq, catches, loc, landing),
+            Instr::TryTable(ir::TryTable { seq, catches }) => {
+                self.handlers(code, seq, catches, loc, landing)
+            }
             _ => {
                 code.op_at(instr, loc);
                 code.0.extend(self.probe(0).0);
@@ -151,7 +210,15 @@ impl Rewrite<'_> {
     fn probe(&mut self, arm: usize) -> Code {
         let mut code = Code::default();
         let address = self.base + arm as u32 * 4;
-        probe(self.module, self.id, &mut code, self.counters.memory, address, &self.decision.arms[arm], self.purse);
+        probe(
+            self.module,
+            self.id,
+            &mut code,
+            self.counters.memory,
+            address,
+            &self.decision.arms[arm],
+            self.purse,
+        );
         code
     }
 
@@ -161,15 +228,37 @@ impl Rewrite<'_> {
         let slot = local(self.module, &mut self.scratch.slot);
         let memory = self.counters.memory;
         let word = LoadKind::I32 { atomic: false };
-        code.tee(index).i32(slots as i32).get(index).i32(slots as i32).bin(BinaryOp::I32LtU);
+        code.tee(index)
+            .i32(slots as i32)
+            .get(index)
+            .i32(slots as i32)
+            .bin(BinaryOp::I32LtU);
         // select takes its first operand when the condition holds: index, slots, index < slots.
-        code.op(ir::Select { ty: None }).i32(2).bin(BinaryOp::I32Shl).tee(slot);
-        code.get(slot).load(memory, word, 4, self.base).i32(1).bin(BinaryOp::I32Add);
+        code.op(ir::Select { ty: None })
+            .i32(2)
+            .bin(BinaryOp::I32Shl)
+            .tee(slot);
+        code.get(slot)
+            .load(memory, word, 4, self.base)
+            .i32(1)
+            .bin(BinaryOp::I32Add);
         code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
-        let back = self.decision.arms.iter().filter(|arm| arm.ticks).map(|arm| arm.weight).min();
+        let back = self
+            .decision
+            .arms
+            .iter()
+            .filter(|arm| arm.ticks)
+            .map(|arm| arm.weight)
+            .min();
         if let Some(weight) = back {
             // Charged for whichever slot it takes: the smallest, so that never too much is spent.
-            let weight = self.decision.arms.iter().map(|arm| arm.weight).min().unwrap_or(weight);
+            let weight = self
+                .decision
+                .arms
+                .iter()
+                .map(|arm| arm.weight)
+                .min()
+                .unwrap_or(weight);
             let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
             self.purse.spend(code, func, weight);
         }
@@ -177,7 +266,14 @@ impl Rewrite<'_> {
     }
 
     /// Gives each handler a landing block around the `try_table`.
-    fn handlers(&mut self, code: &mut Code, body: InstrSeqId, catches: Vec<TryTableCatch>, loc: InstrLocId, landing: &dyn Fn() -> Code) {
+    fn handlers(
+        &mut self,
+        code: &mut Code,
+        body: InstrSeqId,
+        catches: Vec<TryTableCatch>,
+        loc: InstrLocId,
+        landing: &dyn Fn() -> Code,
+    ) {
         let func = self.module.funcs.get(self.id).kind.unwrap_local();
         let (params, results) = signature(&self.module.types, func.block(body).ty);
         let after_ty = InstrSeqType::new(&mut self.module.types, &params, &results);
@@ -190,14 +286,25 @@ impl Rewrite<'_> {
             let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
             landings.push(sequence(func, ty, Code::default()));
         }
-        let landed = catches.iter().zip(&landings).map(|(catch, &label)| match *catch {
-            TryTableCatch::Catch { tag, .. } => TryTableCatch::Catch { tag, label },
-            TryTableCatch::CatchRef { tag, .. } => TryTableCatch::CatchRef { tag, label },
-            TryTableCatch::CatchAll { .. } => TryTableCatch::CatchAll { label },
-            TryTableCatch::CatchAllRef { .. } => TryTableCatch::CatchAllRef { label },
-        });
+        let landed = catches
+            .iter()
+            .zip(&landings)
+            .map(|(catch, &label)| match *catch {
+                TryTableCatch::Catch { tag, .. } => TryTableCatch::Catch { tag, label },
+                TryTableCatch::CatchRef { tag, .. } => TryTableCatch::CatchRef { tag, label },
+                TryTableCatch::CatchAll { .. } => TryTableCatch::CatchAll { label },
+                TryTableCatch::CatchAllRef { .. } => TryTableCatch::CatchAllRef { label },
+            });
         let mut inner = Code::default();
-        inner.op_at(ir::TryTable { seq: body, catches: landed.collect() }, loc).br(after);
+        inner
+            .op_at(
+                ir::TryTable {
+                    seq: body,
+                    catches: landed.collect(),
+                },
+                loc,
+            )
+            .br(after);
         for (arm, (catch, &block)) in catches.iter().zip(&landings).enumerate() {
             let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
             func.block_mut(block).instrs = std::mem::take(&mut inner).0;
@@ -213,7 +320,12 @@ impl Rewrite<'_> {
     }
 
     fn payload(&self, catch: &TryTableCatch) -> Vec<ValType> {
-        let of = |tag| self.module.types.params(self.module.tags.get(tag).ty).to_vec();
+        let of = |tag| {
+            self.module
+                .types
+                .params(self.module.tags.get(tag).ty)
+                .to_vec()
+        };
         match *catch {
             TryTableCatch::Catch { tag, .. } => of(tag),
             TryTableCatch::CatchRef { tag, .. } => [of(tag), vec![ValType::Ref(exnref())]].concat(),
@@ -226,19 +338,38 @@ impl Rewrite<'_> {
     fn label_types(&self, block: InstrSeqId) -> Vec<ValType> {
         let func = self.module.funcs.get(self.id).kind.unwrap_local();
         let (params, results) = signature(&self.module.types, func.block(block).ty);
-        if self.decision.arms[0].back { params } else { results }
+        if self.decision.arms[0].back {
+            params
+        } else {
+            results
+        }
     }
 }
 
 /// What a handler receives: a caught exception is never null.
 fn exnref() -> RefType {
-    RefType { nullable: false, ..RefType::EXNREF }
+    RefType {
+        nullable: false,
+        ..RefType::EXNREF
+    }
 }
 
-fn probe(module: &mut Module, id: FunctionId, code: &mut Code, memory: MemoryId, address: u32, arm: &Arm, purse: Purse) {
+fn probe(
+    module: &mut Module,
+    id: FunctionId,
+    code: &mut Code,
+    memory: MemoryId,
+    address: u32,
+    arm: &Arm,
+    purse: Purse,
+) {
     code.count(memory, address);
     if arm.ticks {
-        purse.spend(code, module.funcs.get_mut(id).kind.unwrap_local_mut(), arm.weight);
+        purse.spend(
+            code,
+            module.funcs.get_mut(id).kind.unwrap_local_mut(),
+            arm.weight,
+        );
     }
 }
 

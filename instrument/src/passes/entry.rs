@@ -7,7 +7,10 @@
 //!   from host to guest per run.
 
 use walrus::ir::{self};
-use walrus::{ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId, Module};
+use walrus::{
+    ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId,
+    Module,
+};
 
 use crate::emit::Code;
 use crate::layout::{BUDGET, DEPTH_LIMIT, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
@@ -16,24 +19,43 @@ use crate::passes::globals::State;
 
 /// The function exported under `name`.
 pub(crate) fn exported(module: &Module, name: &str) -> Option<FunctionId> {
-    module.exports.iter().find(|e| e.name == name).and_then(|e| match e.item {
-        ExportItem::Function(func) => Some(func),
-        _ => None,
-    })
+    module
+        .exports
+        .iter()
+        .find(|e| e.name == name)
+        .and_then(|e| match e.item {
+            ExportItem::Function(func) => Some(func),
+            _ => None,
+        })
 }
 
 /// Raises the maximum of the first memory by [`INPUT_PAGES`] when the guest has no `malloc`: the
 /// host then grows it by as many for the input, and the guest can grow as far as before.
 pub(crate) fn make_room(module: &mut Module) {
-    let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else { return };
+    let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else {
+        return;
+    };
     let wanted = exported(module, "malloc").is_none();
-    if let Some(maximum) = module.memories.get_mut(id).maximum.as_mut().filter(|_| wanted) {
+    if let Some(maximum) = module
+        .memories
+        .get_mut(id)
+        .maximum
+        .as_mut()
+        .filter(|_| wanted)
+    {
         *maximum = (*maximum + INPUT_PAGES).min(65536);
     }
 }
 
 /// Adds the three functions. `entry` is what a run calls.
-pub(crate) fn functions(module: &mut Module, side: MemoryId, depth: GlobalId, fuel: &Fuel, entry: FunctionId, state: &State) {
+pub(crate) fn functions(
+    module: &mut Module,
+    side: MemoryId,
+    depth: GlobalId,
+    fuel: &Fuel,
+    entry: FunctionId,
+    state: &State,
+) {
     let mut init = data_segments(module);
     if let Some(start) = module.start.take() {
         init.call(start);
@@ -43,7 +65,10 @@ pub(crate) fn functions(module: &mut Module, side: MemoryId, depth: GlobalId, fu
 
     let (params, results) = module.types.params_results(module.funcs.get(entry).ty());
     let (params, results) = (params.to_vec(), results.to_vec());
-    let locals = params.iter().map(|&ty| module.locals.add(ty)).collect::<Vec<_>>();
+    let locals = params
+        .iter()
+        .map(|&ty| module.locals.add(ty))
+        .collect::<Vec<_>>();
     let mut body = state.restore(side);
     body.i32(0).i32(0).store32(side, IRREVERSIBLE);
     body.i32(0).load64(side, BUDGET).global_set(fuel.budget);
@@ -76,9 +101,16 @@ fn data_segments(module: &mut Module) -> Code {
     for id in ids {
         let data = module.data.get_mut(id);
         let size = data.value.len() as i32;
-        let DataKind::Active { memory, offset } = std::mem::replace(&mut data.kind, DataKind::Passive) else { continue };
+        let DataKind::Active { memory, offset } =
+            std::mem::replace(&mut data.kind, DataKind::Passive)
+        else {
+            continue;
+        };
         constant(&mut code, &offset);
-        code.i32(0).i32(size).op(ir::MemoryInit { memory, data: id }).op(ir::DataDrop { data: id });
+        code.i32(0)
+            .i32(size)
+            .op(ir::MemoryInit { memory, data: id })
+            .op(ir::DataDrop { data: id });
     }
     code
 }

@@ -18,13 +18,18 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, exit: FunctionId) 
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     for seq in sequences(func) {
         let instrs = &mut func.block_mut(seq).instrs;
-        if !instrs.iter().any(|(i, loc)| matches!(i, Instr::Unreachable(_)) && !loc.is_default()) {
+        if !instrs
+            .iter()
+            .any(|(i, loc)| matches!(i, Instr::Unreachable(_)) && !loc.is_default())
+        {
             continue;
         }
         let mut code = Code::default();
         for (instr, loc) in std::mem::take(instrs) {
             if matches!(instr, Instr::Unreachable(_)) && !loc.is_default() {
-                code.i32(loc.data().cast_signed()).op_at(ir::Call { func: exit }, loc).op(ir::Unreachable {});
+                code.i32(loc.data().cast_signed())
+                    .op_at(ir::Call { func: exit }, loc)
+                    .op(ir::Unreachable {});
             } else {
                 code.op_at(instr, loc);
             }

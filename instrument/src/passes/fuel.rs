@@ -23,9 +23,11 @@
 use std::collections::BTreeSet;
 
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType, UnaryOp};
-use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType};
+use walrus::{
+    FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType,
+};
 
-use crate::cost::BULK_SHIFT;
+use crate::cost::{BULK_SHIFT, THROW};
 use crate::emit::{Code, sequence, sequences};
 use crate::flow::Flow;
 use crate::layout::EXTRA_FUEL;
@@ -49,11 +51,25 @@ pub(crate) fn functions(module: &mut Module, side: MemoryId, initial: i64) -> Fu
     let trap = builder.dangling_instr_seq(None).unreachable().id();
     let fine = builder.dangling_instr_seq(None).id();
     let mut body = Code::default();
-    body.i32(0).i32(0).load64(side, EXTRA_FUEL).get(size).i32(BULK_SHIFT).bin(BinaryOp::I32ShrU);
-    body.un(UnaryOp::I64ExtendUI32).tee(cost).bin(BinaryOp::I64Add).store64(side, EXTRA_FUEL);
-    body.global_get(budget).get(cost).bin(BinaryOp::I64Sub).global_set(budget);
+    body.i32(0)
+        .i32(0)
+        .load64(side, EXTRA_FUEL)
+        .get(size)
+        .i32(BULK_SHIFT)
+        .bin(BinaryOp::I32ShrU);
+    body.un(UnaryOp::I64ExtendUI32)
+        .tee(cost)
+        .bin(BinaryOp::I64Add)
+        .store64(side, EXTRA_FUEL);
+    body.global_get(budget)
+        .get(cost)
+        .bin(BinaryOp::I64Sub)
+        .global_set(budget);
     body.global_get(budget).i64(0).bin(BinaryOp::I64LtS);
-    body.op(ir::IfElse { consequent: trap, alternative: fine });
+    body.op(ir::IfElse {
+        consequent: trap,
+        alternative: fine,
+    });
     *builder.func_body().instrs_mut() = body.0;
     let charge = builder.finish(vec![size], &mut module.funcs);
     Fuel { budget, charge }
@@ -74,7 +90,11 @@ impl Purse {
         let weight = weight.clamp(1, i64::MAX as u64).cast_signed();
         match self {
             Purse::Global(budget) => {
-                code.global_get(budget).i64(weight).bin(BinaryOp::I64Sub).global_set(budget).global_get(budget);
+                code.global_get(budget)
+                    .i64(weight)
+                    .bin(BinaryOp::I64Sub)
+                    .global_set(budget)
+                    .global_get(budget);
             }
             Purse::Local(local) => {
                 code.get(local).i64(weight).bin(BinaryOp::I64Sub).tee(local);
@@ -88,9 +108,17 @@ impl Purse {
 
 /// Chooses where `id` spends from: a local, if it has a loop that calls nothing.
 pub(crate) fn purse(module: &mut Module, id: FunctionId, flow: &Flow, fuel: &Fuel) -> Purse {
-    let spends = flow.decisions.values().flat_map(|d| &d.arms).any(|arm| arm.ticks);
+    let spends = flow
+        .decisions
+        .values()
+        .flat_map(|d| &d.arms)
+        .any(|arm| arm.ticks);
     let func = module.funcs.get(id).kind.unwrap_local();
-    if spends && has_quiet_loop(func) { Purse::Local(module.locals.add(ValType::I64)) } else { Purse::Global(fuel.budget) }
+    if spends && has_quiet_loop(func) {
+        Purse::Local(module.locals.add(ValType::I64))
+    } else {
+        Purse::Global(fuel.budget)
+    }
 }
 
 /// Loads a function's local purse at its start, and keeps it in step with the global elsewhere.
@@ -110,7 +138,10 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
         let instrs = &mut func.block_mut(seq).instrs;
         // A bulk operator is followed by a call, once it is charged.
         let charged = |instr: &Instr| size_type(instr, &module.memories, &module.tables).is_some();
-        if !instrs.iter().any(|(i, _)| is_call(i) || leaves(i) || charged(i)) {
+        if !instrs
+            .iter()
+            .any(|(i, _)| is_call(i) || leaves(i) || charged(i))
+        {
             continue;
         }
         let mut code = Code::default();
@@ -136,7 +167,12 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
     func.block_mut(entry).instrs = whole.0;
     for seq in sequences(func) {
         if seq != entry {
-            crate::passes::depth::retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |_| {});
+            crate::passes::depth::retarget(
+                &mut func.block_mut(seq).instrs,
+                entry,
+                body,
+                &mut |_| {},
+            );
         }
     }
 }
@@ -149,14 +185,21 @@ pub(crate) fn on_landing(code: &mut Code, purse: Purse, fuel: &Fuel) {
 }
 
 fn is_call(instr: &Instr) -> bool {
-    matches!(instr, Instr::Call(_) | Instr::CallIndirect(_) | Instr::CallRef(_))
+    matches!(
+        instr,
+        Instr::Call(_) | Instr::CallIndirect(_) | Instr::CallRef(_)
+    )
 }
 
 /// Does it leave the function other than by a branch to its end?
 fn leaves(instr: &Instr) -> bool {
     matches!(
         instr,
-        Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_) | Instr::Throw(_) | Instr::ThrowRef(_)
+        Instr::ReturnCall(_)
+            | Instr::ReturnCallIndirect(_)
+            | Instr::ReturnCallRef(_)
+            | Instr::Throw(_)
+            | Instr::ThrowRef(_)
     )
 }
 
@@ -175,8 +218,13 @@ fn has_quiet_loop(func: &LocalFunction) -> bool {
                     quiet |= !noisy.contains(seq);
                     any |= noisy.contains(seq);
                 }
-                Instr::Block(ir::Block { seq }) | Instr::TryTable(ir::TryTable { seq, .. }) => any |= noisy.contains(seq),
-                Instr::IfElse(ir::IfElse { consequent, alternative }) => {
+                Instr::Block(ir::Block { seq }) | Instr::TryTable(ir::TryTable { seq, .. }) => {
+                    any |= noisy.contains(seq)
+                }
+                Instr::IfElse(ir::IfElse {
+                    consequent,
+                    alternative,
+                }) => {
                     any |= noisy.contains(consequent) || noisy.contains(alternative);
                 }
                 _ => {}
@@ -189,30 +237,46 @@ fn has_quiet_loop(func: &LocalFunction) -> bool {
     quiet
 }
 
-/// Charges every bulk operator of a function for its size.
+fn throws(instr: &Instr) -> bool {
+    matches!(instr, Instr::Throw(_) | Instr::ThrowRef(_))
+}
+
+/// Charges every bulk operator of a function for its size, and every throw for the unwinding.
 pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
     let (mut narrow, mut wide) = (None, None);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     for seq in sequences(func) {
         let instrs = &func.block(seq).instrs;
-        if !instrs.iter().any(|(i, loc)| !loc.is_default() && size_type(i, &module.memories, &module.tables).is_some()) {
+        if !instrs.iter().any(|(i, loc)| {
+            !loc.is_default()
+                && (throws(i) || size_type(i, &module.memories, &module.tables).is_some())
+        }) {
             continue;
         }
         let mut code = Code::default();
         for (instr, loc) in std::mem::take(&mut func.block_mut(seq).instrs) {
-            let size = size_type(&instr, &module.memories, &module.tables).filter(|_| !loc.is_default());
+            let size =
+                size_type(&instr, &module.memories, &module.tables).filter(|_| !loc.is_default());
             // After the operator: one that traps has not done its work, and one that does not
             // has a size below that of a memory, which fits.
             match size {
                 Some(ValType::I64) => {
                     let size = *wide.get_or_insert_with(|| module.locals.add(ValType::I64));
-                    code.tee(size).op_at(instr, loc).get(size).un(UnaryOp::I32WrapI64).call(fuel.charge);
+                    code.tee(size)
+                        .op_at(instr, loc)
+                        .get(size)
+                        .un(UnaryOp::I32WrapI64)
+                        .call(fuel.charge);
                 }
                 Some(_) => {
                     let size = *narrow.get_or_insert_with(|| module.locals.add(ValType::I32));
                     code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
                 }
                 None => {
+                    if throws(&instr) && !loc.is_default() {
+                        code.i32((THROW << BULK_SHIFT).cast_signed())
+                            .call(fuel.charge);
+                    }
                     code.op_at(instr, loc);
                 }
             }
@@ -222,14 +286,22 @@ pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
 }
 
 /// The type of the size on top of the stack, for operators whose cost depends on it.
-fn size_type(instr: &Instr, memories: &walrus::ModuleMemories, tables: &walrus::ModuleTables) -> Option<ValType> {
+fn size_type(
+    instr: &Instr,
+    memories: &walrus::ModuleMemories,
+    tables: &walrus::ModuleTables,
+) -> Option<ValType> {
     let of = |wide: bool| Some(if wide { ValType::I64 } else { ValType::I32 });
     match instr {
         Instr::MemoryFill(ir::MemoryFill { memory }) => of(memories.get(*memory).memory64),
-        Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => of(memories.get(*src).memory64 && memories.get(*dst).memory64),
+        Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
+            of(memories.get(*src).memory64 && memories.get(*dst).memory64)
+        }
         Instr::MemoryInit(_) | Instr::TableInit(_) => Some(ValType::I32),
         Instr::TableFill(ir::TableFill { table }) => of(tables.get(*table).table64),
-        Instr::TableCopy(ir::TableCopy { src, dst }) => of(tables.get(*src).table64 && tables.get(*dst).table64),
+        Instr::TableCopy(ir::TableCopy { src, dst }) => {
+            of(tables.get(*src).table64 && tables.get(*dst).table64)
+        }
         _ => None,
     }
 }

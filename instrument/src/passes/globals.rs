@@ -30,18 +30,41 @@ impl State {
     pub(crate) fn find(module: &mut Module) -> State {
         let mut numbers = Vec::new();
         let mut reference_globals = Vec::new();
-        for global in module.globals.iter().filter(|g| g.mutable && matches!(g.kind, GlobalKind::Local(_))) {
+        for global in module
+            .globals
+            .iter()
+            .filter(|g| g.mutable && matches!(g.kind, GlobalKind::Local(_)))
+        {
             match global.ty {
                 ValType::Ref(ty) => reference_globals.push((global.id(), ty)),
                 ty => numbers.push((global.id(), ty, SAVED + numbers.len() as u32 * 16)),
             }
         }
         let (written, drops) = written_tables(module);
-        let tables = written.into_iter().map(|table| (table, module.tables.get(table).element_ty)).collect::<Vec<_>>();
-        let mut twin = |ty: RefType, size: u64| module.tables.add_local(false, size, None, RefType { nullable: true, ..ty });
+        let tables = written
+            .into_iter()
+            .map(|table| (table, module.tables.get(table).element_ty))
+            .collect::<Vec<_>>();
+        let mut twin = |ty: RefType, size: u64| {
+            module.tables.add_local(
+                false,
+                size,
+                None,
+                RefType {
+                    nullable: true,
+                    ..ty
+                },
+            )
+        };
         State {
-            references: reference_globals.into_iter().map(|(global, ty)| (global, ty, twin(ty, 1))).collect(),
-            tables: tables.into_iter().map(|(table, ty)| (table, ty, twin(ty, 0))).collect(),
+            references: reference_globals
+                .into_iter()
+                .map(|(global, ty)| (global, ty, twin(ty, 1)))
+                .collect(),
+            tables: tables
+                .into_iter()
+                .map(|(table, ty)| (table, ty, twin(ty, 0)))
+                .collect(),
             numbers,
             drops,
         }
@@ -61,15 +84,32 @@ impl State {
     pub(crate) fn save(&self, side: MemoryId) -> Code {
         let mut code = Code::default();
         for &(global, ty, slot) in &self.numbers {
-            code.i32(0).global_get(global).store(side, store_kind(ty), 4, slot);
+            code.i32(0)
+                .global_get(global)
+                .store(side, store_kind(ty), 4, slot);
         }
         for &(global, _, twin) in &self.references {
-            code.i32(0).global_get(global).op(ir::TableSet { table: twin });
+            code.i32(0)
+                .global_get(global)
+                .op(ir::TableSet { table: twin });
         }
         for &(table, ty, twin) in &self.tables {
-            code.op(ir::RefNull { ty: RefType { nullable: true, ..ty } });
-            code.op(ir::TableSize { table }).op(ir::TableGrow { table: twin }).op(ir::Drop {});
-            code.i32(0).i32(0).op(ir::TableSize { table }).op(ir::TableCopy { src: table, dst: twin });
+            code.op(ir::RefNull {
+                ty: RefType {
+                    nullable: true,
+                    ..ty
+                },
+            });
+            code.op(ir::TableSize { table })
+                .op(ir::TableGrow { table: twin })
+                .op(ir::Drop {});
+            code.i32(0)
+                .i32(0)
+                .op(ir::TableSize { table })
+                .op(ir::TableCopy {
+                    src: table,
+                    dst: twin,
+                });
         }
         code
     }
@@ -78,13 +118,23 @@ impl State {
     pub(crate) fn restore(&self, side: MemoryId) -> Code {
         let mut code = Code::default();
         for &(global, ty, slot) in &self.numbers {
-            code.i32(0).load(side, load_kind(ty), 4, slot).global_set(global);
+            code.i32(0)
+                .load(side, load_kind(ty), 4, slot)
+                .global_set(global);
         }
         for &(global, _, twin) in &self.references {
-            code.i32(0).op(ir::TableGet { table: twin }).global_set(global);
+            code.i32(0)
+                .op(ir::TableGet { table: twin })
+                .global_set(global);
         }
         for &(table, _, twin) in &self.tables {
-            code.i32(0).i32(0).op(ir::TableSize { table: twin }).op(ir::TableCopy { src: twin, dst: table });
+            code.i32(0)
+                .i32(0)
+                .op(ir::TableSize { table: twin })
+                .op(ir::TableCopy {
+                    src: twin,
+                    dst: table,
+                });
         }
         code
     }
@@ -95,7 +145,10 @@ pub(crate) fn flag_irreversible(module: &mut Module, id: walrus::FunctionId, sid
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     for seq in sequences(func) {
         let instrs = &mut func.block_mut(seq).instrs;
-        if !instrs.iter().any(|(i, loc)| !loc.is_default() && is_irreversible(i)) {
+        if !instrs
+            .iter()
+            .any(|(i, loc)| !loc.is_default() && is_irreversible(i))
+        {
             continue;
         }
         let mut code = Code::default();

@@ -53,24 +53,40 @@ fn narrow(code: &mut Code, ty: ValType) {
 /// Adds a mark memory for every memory of the module, exported as `__sandglass_marks_N`.
 /// `pages_max` bounds each guest memory, in pages of 64 KiB.
 pub(crate) fn memories(module: &mut Module, pages_max: u64) -> Marks {
-    let guests = module.memories.iter().map(|m| (m.id(), m.maximum, m.memory64)).collect::<Vec<_>>();
+    let guests = module
+        .memories
+        .iter()
+        .map(|m| (m.id(), m.maximum, m.memory64))
+        .collect::<Vec<_>>();
     let mut memories = BTreeMap::new();
     for (n, (guest, maximum, wide)) in guests.into_iter().enumerate() {
         let blocks = maximum.unwrap_or(65536).min(pages_max) << (16 - BLOCK_SHIFT);
         let pages = blocks.div_ceil(65536).max(1);
-        let marks = module.memories.add_local(false, false, pages, Some(pages), None);
+        let marks = module
+            .memories
+            .add_local(false, false, pages, Some(pages), None);
         module.exports.add(&format!("__sandglass_marks_{n}"), marks);
         let range = mark_range(module, marks);
         let address = if wide { ValType::I64 } else { ValType::I32 };
-        memories.insert(guest, Mark { marks, range, address });
+        memories.insert(
+            guest,
+            Mark {
+                marks,
+                range,
+                address,
+            },
+        );
     }
     Marks { memories }
 }
 
 /// `(address: i32, size: i32)`: marks every block of a range, nothing if it is empty.
 fn mark_range(module: &mut Module, marks: MemoryId) -> FunctionId {
-    let (address, size, block) =
-        (module.locals.add(ValType::I32), module.locals.add(ValType::I32), module.locals.add(ValType::I32));
+    let (address, size, block) = (
+        module.locals.add(ValType::I32),
+        module.locals.add(ValType::I32),
+        module.locals.add(ValType::I32),
+    );
     let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32, ValType::I32], &[]);
     builder.name("__sandglass_mark_range".into());
     let head = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
@@ -78,17 +94,31 @@ fn mark_range(module: &mut Module, marks: MemoryId) -> FunctionId {
     step.get(block).i32(1).store8(marks, 0);
     step.get(block).i32(1).bin(BinaryOp::I32Add).tee(block);
     step.un(UnaryOp::I64ExtendUI32);
-    step.get(address).un(UnaryOp::I64ExtendUI32).get(size).un(UnaryOp::I64ExtendUI32).bin(BinaryOp::I64Add);
-    step.i64(1).bin(BinaryOp::I64Sub).i64(BLOCK_SHIFT.into()).bin(BinaryOp::I64ShrU);
+    step.get(address)
+        .un(UnaryOp::I64ExtendUI32)
+        .get(size)
+        .un(UnaryOp::I64ExtendUI32)
+        .bin(BinaryOp::I64Add);
+    step.i64(1)
+        .bin(BinaryOp::I64Sub)
+        .i64(BLOCK_SHIFT.into())
+        .bin(BinaryOp::I64ShrU);
     step.bin(BinaryOp::I64LeU).op(ir::BrIf { block: head });
     *builder.instr_seq(head).instrs_mut() = step.0;
     let mut then = Code::default();
-    then.get(address).i32(BLOCK_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU).set(block).op(ir::Loop { seq: head });
+    then.get(address)
+        .i32(BLOCK_SHIFT.cast_signed())
+        .bin(BinaryOp::I32ShrU)
+        .set(block)
+        .op(ir::Loop { seq: head });
     let consequent = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
     *builder.instr_seq(consequent).instrs_mut() = then.0;
     let alternative = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
     let mut body = Code::default();
-    body.get(size).op(ir::IfElse { consequent, alternative });
+    body.get(size).op(ir::IfElse {
+        consequent,
+        alternative,
+    });
     *builder.func_body().instrs_mut() = body.0;
     builder.finish(vec![address, size], &mut module.funcs)
 }
@@ -97,10 +127,24 @@ fn mark_range(module: &mut Module, marks: MemoryId) -> FunctionId {
 pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
     let mut locals = Locals::default();
     for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
-        let instrs = std::mem::take(&mut module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs);
+        let instrs = std::mem::take(
+            &mut module
+                .funcs
+                .get_mut(id)
+                .kind
+                .unwrap_local_mut()
+                .block_mut(seq)
+                .instrs,
+        );
         let mut code = Code::default();
         for (instr, loc) in instrs {
-            let known = |memory: &MemoryId| marks.memories.get(memory).copied().filter(|_| !loc.is_default());
+            let known = |memory: &MemoryId| {
+                marks
+                    .memories
+                    .get(memory)
+                    .copied()
+                    .filter(|_| !loc.is_default())
+            };
             match &instr {
                 Instr::Store(ir::Store { memory, kind, arg }) => {
                     let Some(mark) = known(memory) else {
@@ -113,10 +157,17 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
                     code.set(value).tee(address).get(value).op_at(instr, loc);
                     mark_block(&mut code, mark, address, arg.offset);
                     if kind.width() > 1 {
-                        mark_block(&mut code, mark, address, arg.offset + u64::from(kind.width()) - 1);
+                        mark_block(
+                            &mut code,
+                            mark,
+                            address,
+                            arg.offset + u64::from(kind.width()) - 1,
+                        );
                     }
                 }
-                Instr::LoadSimd(ir::LoadSimd { memory, kind, arg }) if lane_width(*kind).is_some() => {
+                Instr::LoadSimd(ir::LoadSimd { memory, kind, arg })
+                    if lane_width(*kind).is_some() =>
+                {
                     let Some(mark) = known(memory) else {
                         code.op_at(instr, loc);
                         continue;
@@ -130,28 +181,68 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
                 }
                 Instr::MemoryFill(ir::MemoryFill { memory }) => {
                     let size = address_type(module, *memory);
-                    bulk(module, &mut locals, &mut code, known(memory), [ValType::I32, size], &instr, loc);
+                    bulk(
+                        module,
+                        &mut locals,
+                        &mut code,
+                        known(memory),
+                        [ValType::I32, size],
+                        &instr,
+                        loc,
+                    );
                 }
                 Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
                     let source = address_type(module, *src);
-                    let size = if source == ValType::I64 { address_type(module, *dst) } else { ValType::I32 };
-                    bulk(module, &mut locals, &mut code, known(dst), [source, size], &instr, loc);
+                    let size = if source == ValType::I64 {
+                        address_type(module, *dst)
+                    } else {
+                        ValType::I32
+                    };
+                    bulk(
+                        module,
+                        &mut locals,
+                        &mut code,
+                        known(dst),
+                        [source, size],
+                        &instr,
+                        loc,
+                    );
                 }
                 Instr::MemoryInit(ir::MemoryInit { memory, .. }) => {
-                    bulk(module, &mut locals, &mut code, known(memory), [ValType::I32; 2], &instr, loc);
+                    bulk(
+                        module,
+                        &mut locals,
+                        &mut code,
+                        known(memory),
+                        [ValType::I32; 2],
+                        &instr,
+                        loc,
+                    );
                 }
-                Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => unreachable!("atomics are refused before the passes run"),
+                Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => {
+                    unreachable!("atomics are refused before the passes run")
+                }
                 _ => {
                     code.op_at(instr, loc);
                 }
             }
         }
-        module.funcs.get_mut(id).kind.unwrap_local_mut().block_mut(seq).instrs = code.0;
+        module
+            .funcs
+            .get_mut(id)
+            .kind
+            .unwrap_local_mut()
+            .block_mut(seq)
+            .instrs = code.0;
     }
 }
 
 fn address_type(module: &Module, memory: MemoryId) -> ValType {
-    if module.memories.get(memory).memory64 { ValType::I64 } else { ValType::I32 }
+    if module.memories.get(memory).memory64 {
+        ValType::I64
+    } else {
+        ValType::I32
+    }
 }
 
 /// A bulk write takes destination, source (or value) and size; `types` are those of the latter two.
@@ -168,9 +259,17 @@ fn bulk(
         code.op_at(instr.clone(), loc);
         return;
     };
-    let (address, middle) = (locals.address(module, mark.address), locals.of(module, types[0]));
+    let (address, middle) = (
+        locals.address(module, mark.address),
+        locals.of(module, types[0]),
+    );
     let size = locals.size(module, types[1]);
-    code.set(size).set(middle).tee(address).get(middle).get(size).op_at(instr.clone(), loc);
+    code.set(size)
+        .set(middle)
+        .tee(address)
+        .get(middle)
+        .get(size)
+        .op_at(instr.clone(), loc);
     mark.narrow(code.get(address));
     narrow(code.get(size), types[1]);
     code.call(mark.range);
@@ -181,8 +280,12 @@ fn mark_block(code: &mut Code, mark: Mark, address: LocalId, offset: u64) {
     if offset == 0 {
         code.i32(BLOCK_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
     } else {
-        code.un(UnaryOp::I64ExtendUI32).i64(offset.cast_signed()).bin(BinaryOp::I64Add);
-        code.i64(BLOCK_SHIFT.into()).bin(BinaryOp::I64ShrU).un(UnaryOp::I32WrapI64);
+        code.un(UnaryOp::I64ExtendUI32)
+            .i64(offset.cast_signed())
+            .bin(BinaryOp::I64Add);
+        code.i64(BLOCK_SHIFT.into())
+            .bin(BinaryOp::I64ShrU)
+            .un(UnaryOp::I32WrapI64);
     }
     code.i32(1).store8(mark.marks, 0);
 }
@@ -201,7 +304,10 @@ fn lane_width(kind: LoadSimdKind) -> Option<u64> {
 fn stored_type(kind: StoreKind) -> ValType {
     match kind {
         StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
-        StoreKind::I64 { .. } | StoreKind::I64_8 { .. } | StoreKind::I64_16 { .. } | StoreKind::I64_32 { .. } => ValType::I64,
+        StoreKind::I64 { .. }
+        | StoreKind::I64_8 { .. }
+        | StoreKind::I64_16 { .. }
+        | StoreKind::I64_32 { .. } => ValType::I64,
         StoreKind::F32 => ValType::F32,
         StoreKind::F64 => ValType::F64,
         StoreKind::V128 => ValType::V128,

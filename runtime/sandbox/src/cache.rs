@@ -6,7 +6,10 @@
 //!
 //! One of the files that may use `unsafe`: wasmtime trusts what it deserialises. A safe version
 //! compiles each time: seconds in place of a millisecond.
-#![expect(unsafe_code, reason = "deserialises native code that this file has checked")]
+#![expect(
+    unsafe_code,
+    reason = "deserialises native code that this file has checked"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -20,8 +23,10 @@ use crate::error::SandboxError;
 
 const MAGIC: &[u8; 8] = b"sandgl\x00\x02";
 /// Fixed widths decode fastest.
-const CONFIG: bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint> =
-    bincode::config::standard().with_fixed_int_encoding();
+const CONFIG: bincode::config::Configuration<
+    bincode::config::LittleEndian,
+    bincode::config::Fixint,
+> = bincode::config::standard().with_fixed_int_encoding();
 
 const SECRET_BYTES: usize = 32;
 const HEADER_BYTES: usize = 8 + 32 + 8;
@@ -60,7 +65,9 @@ impl Cache {
     /// # Errors
     /// When it cannot be made, or somebody else could write to it.
     pub fn open(folder: &Path) -> Result<Cache, SandboxError> {
-        let refuse = |what: String| SandboxError::Cache(format!("cache folder {}: {what}", folder.display()));
+        let refuse = |what: String| {
+            SandboxError::Cache(format!("cache folder {}: {what}", folder.display()))
+        };
         make_private(folder).map_err(|e| refuse(format!("cannot be made: {e}")))?;
         check_private(folder).map_err(refuse)?;
         let path = folder.join("secret");
@@ -68,13 +75,19 @@ impl Cache {
             Ok(bytes) if bytes.len() == SECRET_BYTES => bytes,
             _ => {
                 let fresh = fresh_secret();
-                write_atomically(&path, &fresh).map_err(|e| refuse(format!("cannot be written: {e}")))?;
+                write_atomically(&path, &fresh)
+                    .map_err(|e| refuse(format!("cannot be written: {e}")))?;
                 // Another process may have been quicker.
                 fs::read(&path).map_err(|e| refuse(format!("cannot be read: {e}")))?
             }
         };
-        let secret = secret.try_into().map_err(|_| refuse("its secret is damaged; remove the folder".into()))?;
-        Ok(Cache { folder: folder.into(), secret })
+        let secret = secret
+            .try_into()
+            .map_err(|_| refuse("its secret is damaged; remove the folder".into()))?;
+        Ok(Cache {
+            folder: folder.into(),
+            secret,
+        })
     }
 
     pub(crate) fn load(&self, key: &str, engine: &Engine) -> Option<(Module, ProbeMap)> {
@@ -98,7 +111,9 @@ impl Cache {
     /// Stores what was compiled. A cache that cannot be written costs time, not correctness.
     pub(crate) fn store(&self, key: &str, module: &Module, map: &ProbeMap) {
         let Ok(code) = module.serialize() else { return };
-        let Ok(map) = bincode::serde::encode_to_vec(map, CONFIG) else { return };
+        let Ok(map) = bincode::serde::encode_to_vec(map, CONFIG) else {
+            return;
+        };
         let mut body = Vec::with_capacity(8 + map.len() + code.len());
         body.extend((map.len() as u64).to_le_bytes());
         body.extend(map);
@@ -133,7 +148,10 @@ fn fresh_secret() -> [u8; SECRET_BYTES] {
 #[cfg(unix)]
 fn make_private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
 }
 
 #[cfg(not(unix))]
@@ -151,11 +169,17 @@ fn check_private(folder: &Path) -> Result<(), String> {
     // SAFETY: a system call without arguments.
     let us = unsafe { libc::geteuid() };
     if data.uid() != us {
-        return Err(format!("belongs to user {}, expected {us}; choose another with SANDGLASS_CACHE", data.uid()));
+        return Err(format!(
+            "belongs to user {}, expected {us}; choose another with SANDGLASS_CACHE",
+            data.uid()
+        ));
     }
     if data.mode() & 0o077 != 0 {
         let mode = data.mode() & 0o777;
-        return Err(format!("has mode {mode:o}, expected 700, for it holds native code; type `chmod 700 {}`", folder.display()));
+        return Err(format!(
+            "has mode {mode:o}, expected 700, for it holds native code; type `chmod 700 {}`",
+            folder.display()
+        ));
     }
     Ok(())
 }

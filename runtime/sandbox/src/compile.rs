@@ -66,17 +66,32 @@ fn engine(exact: bool) -> Engine {
     let mut config = Config::new();
     // Answers must not depend on the machine: no relaxed SIMD, no threads, no wall clock.
     config.wasm_relaxed_simd(false).wasm_threads(false);
-    config.wasm_exceptions(true).wasm_tail_call(true).wasm_multi_memory(true).wasm_memory64(true);
+    config
+        .wasm_exceptions(true)
+        .wasm_tail_call(true)
+        .wasm_multi_memory(true)
+        .wasm_memory64(true);
     config.wasm_function_references(true).wasm_gc(false);
     config.cranelift_opt_level(OptLevel::Speed);
     // Memories are ours: their contents come from the snapshot, not from images of wasmtime's.
-    config.with_host_memory(Arc::new(Creator)).memory_init_cow(false);
-    config.memory_reservation(4 << 30).memory_guard_size(32 << 20).memory_may_move(false);
-    config.max_wasm_stack(WASM_STACK_BYTES).async_stack_size(THREAD_STACK_BYTES);
+    config
+        .with_host_memory(Arc::new(Creator))
+        .memory_init_cow(false);
+    config
+        .memory_reservation(4 << 30)
+        .memory_guard_size(32 << 20)
+        .memory_may_move(false);
+    config
+        .max_wasm_stack(WASM_STACK_BYTES)
+        .async_stack_size(THREAD_STACK_BYTES);
     config.wasm_backtrace_details(WasmBacktraceDetails::Disable);
     // Capturing a stack doubles the cost of an exit; a fast build tells the operator of a trap from
     // the native instruction instead.
-    config.wasm_backtrace_max_frames(if exact { NonZeroUsize::new(FRAMES_MAX) } else { None });
+    config.wasm_backtrace_max_frames(if exact {
+        NonZeroUsize::new(FRAMES_MAX)
+    } else {
+        None
+    });
     config.signals_based_traps(!exact);
     Engine::new(&config).expect("the configuration is valid on every supported platform")
 }

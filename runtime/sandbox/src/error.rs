@@ -38,7 +38,9 @@ pub enum SandboxError {
         stack: String,
     },
     /// There is no room for the input.
-    #[error("no room for inputs of {0} bytes: `malloc` is not exported and memory cannot grow; export malloc, or lower --max-len")]
+    #[error(
+        "no room for inputs of {0} bytes: `malloc` is not exported and memory cannot grow; export malloc, or lower --max-len"
+    )]
     NoInputRoom(u32),
     /// The virtual system was set up wrongly.
     #[error("{0}")]

@@ -29,6 +29,8 @@ pub(crate) struct Host {
     /// The guest's first memory.
     pub(crate) memory: Option<Memory>,
     pub(crate) instance: Option<wasmtime::Instance>,
+    /// How far tables may grow; memories have limits of their own.
+    pub(crate) tables: wasmtime::StoreLimits,
 }
 
 /// A run that a host function ended.
@@ -57,10 +59,16 @@ impl Host {
         u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
     }
 
-    fn charge(&self, fuel: u64) {
-        if let Some(side) = &self.side {
-            side.write(layout::EXTRA_FUEL as usize, &(self.extra_fuel() + fuel).to_le_bytes());
-        }
+    /// Charges a host call; true once host calls and bulk operators alone are over the budget,
+    /// which the guest would not notice before its next back edge.
+    fn charge(&self, fuel: u64) -> bool {
+        let Some(side) = &self.side else { return false };
+        let extra = self.extra_fuel() + fuel;
+        side.write(layout::EXTRA_FUEL as usize, &extra.to_le_bytes());
+        let budget = side.bytes(layout::BUDGET as usize, 8);
+        let budget = u64::from_le_bytes(budget.try_into().expect("eight bytes"));
+        // Zero during set-up, which has a budget of its own.
+        budget != 0 && extra > budget
     }
 }
 
@@ -77,27 +85,53 @@ impl std::fmt::Display for StopError {
 impl std::error::Error for StopError {}
 
 /// Defines the import in `linker` if we know it.
-pub(crate) fn provide(linker: &mut Linker<Host>, module: &str, name: &str, ty: &FuncType, stubs: bool) -> bool {
+pub(crate) fn provide(
+    linker: &mut Linker<Host>,
+    module: &str,
+    name: &str,
+    ty: &FuncType,
+    stubs: bool,
+) -> bool {
     if module == HOST_MODULE {
         return provide_own(linker, name);
     }
     if let Some(function) = FunctionId::find(module, name) {
-        return provide_wasi(linker, module, function, ty) || (stubs && provide_stub(linker, module, name, ty));
+        return provide_wasi(linker, module, function, ty)
+            || (stubs && provide_stub(linker, module, name, ty));
     }
     stubs && provide_stub(linker, module, name, ty)
 }
 
 fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
     let defined = match name {
-        "unreachable" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
-            Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), site.cast_unsigned()))
-        }),
-        "overflow" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
-            Err(caller.data_mut().end(Exit::StackOverflow, 0))
-        }),
-        "compare" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>, site: i32, kind: i32, left: i32, right: i32, size: i32| {
-            compare(&mut caller, site.cast_unsigned(), kind, [left, right], size);
-        }),
+        "unreachable" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
+                Err(caller
+                    .data_mut()
+                    .end(Exit::Trap(TrapKind::Unreachable), site.cast_unsigned()))
+            },
+        ),
+        "overflow" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
+                Err(caller.data_mut().end(Exit::StackOverflow, 0))
+            },
+        ),
+        "compare" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>,
+             site: i32,
+             kind: i32,
+             left: i32,
+             right: i32,
+             size: i32| {
+                compare(&mut caller, site.cast_unsigned(), kind, [left, right], size);
+            },
+        ),
         _ => return false,
     };
     defined.is_ok()
@@ -105,21 +139,34 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
 
 /// Remembers the arguments of a function named like `memcmp` or `strcmp`.
 fn compare(caller: &mut Caller<'_, Host>, site: u32, kind: i32, pointers: [i32; 2], size: i32) {
-    let Some(memory) = caller.data().memory else { return };
+    let Some(memory) = caller.data().memory else {
+        return;
+    };
     if caller.data().texts.len() >= TEXTS_MAX {
         return;
     }
     let bytes = memory.data(&*caller);
     let side = |pointer: i32| {
         let from = bytes.get(pointer.cast_unsigned() as usize..).unwrap_or(&[]);
-        let limit = if kind == 2 { TEXT_BYTES_MAX } else { TEXT_BYTES_MAX.min(size.cast_unsigned() as usize) };
+        let limit = if kind == 2 {
+            TEXT_BYTES_MAX
+        } else {
+            TEXT_BYTES_MAX.min(size.cast_unsigned() as usize)
+        };
         let from = &from[..limit.min(from.len())];
-        let end = if kind == 0 { from.len() } else { from.iter().position(|b| *b == 0).unwrap_or(from.len()) };
+        let end = if kind == 0 {
+            from.len()
+        } else {
+            from.iter().position(|b| *b == 0).unwrap_or(from.len())
+        };
         from[..end].to_vec()
     };
     let (left, right) = (side(pointers[0]), side(pointers[1]));
     if left != right {
-        caller.data_mut().texts.push(CompareText { site, left, right });
+        caller
+            .data_mut()
+            .texts
+            .push(CompareText { site, left, right });
     }
 }
 
@@ -149,19 +196,30 @@ fn provide_wasi(linker: &mut Linker<Host>, module: &str, id: FunctionId, ty: &Fu
         }
         Ok(())
     };
-    linker.func_new(module, function.name, expected, call).is_ok()
+    linker
+        .func_new(module, function.name, expected, call)
+        .is_ok()
 }
 
 fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> wasmtime::Result<u32> {
-    let fuel = if id.function().name.contains("clock") || id.function().name.starts_with("poll") { caller.data().fuel() } else { 0 };
+    let fuel = if id.function().name.contains("clock") || id.function().name.starts_with("poll") {
+        caller.data().fuel()
+    } else {
+        0
+    };
     let memory = caller.data().memory;
     let (bytes, host) = match memory {
         Some(memory) => memory.data_and_store_mut(&mut *caller),
         None => (&mut [][..], caller.data_mut()),
     };
-    let mut guest = Bytes { bytes, marks: host.marks.as_deref() };
+    let mut guest = Bytes {
+        bytes,
+        marks: host.marks.as_deref(),
+    };
     let answer = host.system.call(id, args, &mut guest, fuel);
-    host.charge(1 + (host.system.work() >> 3));
+    if host.charge(1 + (host.system.work() >> 3)) {
+        return Err(host.end(Exit::Hang, 0));
+    }
     match answer {
         Ok(errno) => Ok(errno),
         Err(Stop::Exit(code)) => Err(host.end(Exit::ExitCode(code), 0)),
@@ -180,7 +238,11 @@ impl Bytes<'_> {
     fn range(&self, addr: u32, len: usize) -> Result<std::ops::Range<usize>, Fault> {
         let start = addr as usize;
         let end = start.checked_add(len).ok_or(Fault)?;
-        if end <= self.bytes.len() { Ok(start..end) } else { Err(Fault) }
+        if end <= self.bytes.len() {
+            Ok(start..end)
+        } else {
+            Err(Fault)
+        }
     }
 }
 
@@ -207,6 +269,8 @@ impl GuestMemory for Bytes<'_> {
 
 /// A function that nobody provides, on request: traps when called.
 fn provide_stub(linker: &mut Linker<Host>, module: &str, name: &str, ty: &FuncType) -> bool {
-    let stub = |mut caller: Caller<'_, Host>, _: &[Val], _: &mut [Val]| Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), 0));
+    let stub = |mut caller: Caller<'_, Host>, _: &[Val], _: &mut [Val]| {
+        Err(caller.data_mut().end(Exit::Trap(TrapKind::Unreachable), 0))
+    };
     linker.func_new(module, name, ty.clone(), stub).is_ok()
 }

@@ -31,7 +31,11 @@ const OWN_BYTES_MAX: usize = 256 << 20;
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { limit_bytes: OWN_BYTES_MAX, adopt: VecDeque::new(), made: Vec::new() }
+        Plan {
+            limit_bytes: OWN_BYTES_MAX,
+            adopt: VecDeque::new(),
+            made: Vec::new(),
+        }
     }
 }
 
@@ -69,7 +73,9 @@ unsafe impl LinearMemory for Linear {
     }
 
     fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
-        self.region.grow(new_size).map_err(|error| wasmtime::Error::msg(error.to_string()))
+        self.region
+            .grow(new_size)
+            .map_err(|error| wasmtime::Error::msg(error.to_string()))
     }
 
     fn as_ptr(&self) -> *mut u8 {
@@ -93,14 +99,22 @@ unsafe impl MemoryCreator for Creator {
             let region = match plan.adopt.pop_front().flatten() {
                 Some(region) => region,
                 None => {
-                    let limit = plan.limit_bytes.min(maximum.unwrap_or(usize::MAX)).max(minimum);
-                    let reserved = reserved_size_in_bytes.unwrap_or(0).max(limit) + guard_size_in_bytes;
-                    let region = Region::new(minimum, limit, reserved).map_err(|e| format!("cannot map memory: {e}"))?;
+                    let limit = plan
+                        .limit_bytes
+                        .min(maximum.unwrap_or(usize::MAX))
+                        .max(minimum);
+                    let reserved =
+                        reserved_size_in_bytes.unwrap_or(0).max(limit) + guard_size_in_bytes;
+                    let region = Region::new(minimum, limit, reserved)
+                        .map_err(|e| format!("cannot map memory: {e}"))?;
                     Arc::new(region)
                 }
             };
             plan.made.push(region.clone());
-            Ok(Box::new(Linear { region, guard: guard_size_in_bytes }) as Box<dyn LinearMemory>)
+            Ok(Box::new(Linear {
+                region,
+                guard: guard_size_in_bytes,
+            }) as Box<dyn LinearMemory>)
         })
     }
 }

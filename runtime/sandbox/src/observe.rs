@@ -19,7 +19,11 @@ impl Reader {
     pub(crate) fn new(map: &ProbeMap) -> Reader {
         Reader {
             weights: map.probes.iter().map(|p| p.weight).collect(),
-            arms: map.functions.iter().map(|f| (f.arms_start, f.arms_end)).collect(),
+            arms: map
+                .functions
+                .iter()
+                .map(|f| (f.arms_start, f.arms_end))
+                .collect(),
         }
     }
 
@@ -31,7 +35,11 @@ impl Reader {
     /// Calls `visit` with the position and arms of each function that the run entered, until it
     /// answers false.
     #[inline(always)]
-    fn entered(&self, counters: &[u32], mut visit: impl FnMut(usize, std::ops::Range<usize>) -> bool) {
+    fn entered(
+        &self,
+        counters: &[u32],
+        mut visit: impl FnMut(usize, std::ops::Range<usize>) -> bool,
+    ) {
         let entries = &counters[..self.arms.len()];
         for (chunk, counts) in entries.chunks(16).enumerate() {
             if counts.iter().fold(0, |a, b| a | b) == 0 {
@@ -64,7 +72,8 @@ impl Reader {
     pub(crate) fn is_new(&self, counters: &[u32], bits: &[u8]) -> bool {
         let mut new = false;
         self.entered(counters, |position, arms| {
-            new = bucket(counters[position]) & !bits[position] != 0 || scan(&counters[arms.clone()], &bits[arms]);
+            new = bucket(counters[position]) & !bits[position] != 0
+                || scan(&counters[arms.clone()], &bits[arms]);
             !new
         });
         new
@@ -76,7 +85,10 @@ impl Reader {
         let mut found = Vec::new();
         self.entered(counters, |position, arms| {
             entries.push((position as u32, counters[position]));
-            let hit = arms.clone().zip(&counters[arms]).filter(|(_, count)| **count != 0);
+            let hit = arms
+                .clone()
+                .zip(&counters[arms])
+                .filter(|(_, count)| **count != 0);
             found.extend(hit.map(|(probe, count)| (probe as u32, *count)));
             true
         });
@@ -104,7 +116,11 @@ impl Reader {
 
 #[inline]
 fn dot(counts: &[u32], weights: &[u32]) -> u64 {
-    counts.iter().zip(weights).map(|(count, weight)| u64::from(*count) * u64::from(*weight)).sum()
+    counts
+        .iter()
+        .zip(weights)
+        .map(|(count, weight)| u64::from(*count) * u64::from(*weight))
+        .sum()
 }
 
 /// Takes the operands out of the comparison records, and clears those.
@@ -117,7 +133,13 @@ pub(crate) fn take_compares(map: &ProbeMap, words: &mut [u32]) -> Vec<Compare> {
         for slot in record[2..].chunks_exact(4).take(slots) {
             let pair = |at: usize| u64::from(slot[at]) | u64::from(slot[at + 1]) << 32;
             let (left, right) = (pair(0), pair(2));
-            found.push(Compare { site: site as u32, width: meaning.width, left, right, constant: meaning.constant });
+            found.push(Compare {
+                site: site as u32,
+                width: meaning.width,
+                left,
+                right,
+                constant: meaning.constant,
+            });
         }
     }
     found

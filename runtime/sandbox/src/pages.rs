@@ -9,13 +9,16 @@
 //! the region; only one thread at a time uses a region (a sandbox is not shared); offsets are
 //! checked here. A safe version (copying all of memory, or comparing it) costs 1.3 ms a run at
 //! 16 MiB and 40 ms at 256 MiB, against 50 ns.
-#![expect(unsafe_code, reason = "maps memory, changes its protection, and handles its faults")]
+#![expect(
+    unsafe_code,
+    reason = "maps memory, changes its protection, and handles its faults"
+)]
 
 use std::cell::Cell;
 use std::io;
 use std::ptr;
-use std::sync::{Once, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
@@ -68,7 +71,11 @@ impl Region {
     /// # Errors
     /// When the system refuses the mapping.
     pub(crate) fn new(size: usize, limit: usize, reserved: usize) -> io::Result<Region> {
-        let reserved = reserved.max(limit).max(size).next_multiple_of(PAGE).max(PAGE);
+        let reserved = reserved
+            .max(limit)
+            .max(size)
+            .next_multiple_of(PAGE)
+            .max(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
         let base = unsafe { libc::mmap(ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0) };
@@ -76,8 +83,14 @@ impl Region {
             return Err(io::Error::last_os_error());
         }
         let size_cell = AtomicUsize::new(0);
-        let region =
-            Region { base: base.cast(), reserved, size: size_cell, limit, refused: AtomicBool::new(false), watch: OnceLock::new() };
+        let region = Region {
+            base: base.cast(),
+            reserved,
+            size: size_cell,
+            limit,
+            refused: AtomicBool::new(false),
+            watch: OnceLock::new(),
+        };
         region.protect(0, size, libc::PROT_READ | libc::PROT_WRITE)?;
         region.size.store(size, Ordering::Relaxed);
         Ok(region)
@@ -133,7 +146,9 @@ impl Region {
             self.protect(size, bytes, libc::PROT_NONE)?;
             if bytes > ZEROED_BYTES_MAX {
                 // SAFETY: the range lies inside this region's anonymous mapping.
-                if unsafe { libc::madvise(self.base.add(size).cast(), bytes, libc::MADV_DONTNEED) } != 0 {
+                if unsafe { libc::madvise(self.base.add(size).cast(), bytes, libc::MADV_DONTNEED) }
+                    != 0
+                {
                     return Err(io::Error::last_os_error());
                 }
             }
@@ -148,7 +163,12 @@ impl Region {
     /// Outside the accessible part: offsets are checked by the caller.
     #[inline]
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
-        assert!(offset.checked_add(bytes.len()).is_some_and(|end| end <= self.size()), "write past the memory");
+        assert!(
+            offset
+                .checked_add(bytes.len())
+                .is_some_and(|end| end <= self.size()),
+            "write past the memory"
+        );
         // SAFETY: in bounds (checked above); the source is a slice of the host's and the region's
         // mapping is never handed out as a slice while this runs.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(offset), bytes.len()) }
@@ -160,7 +180,12 @@ impl Region {
     /// Outside the accessible part.
     #[inline]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
-        assert!(offset.checked_add(len).is_some_and(|end| end <= self.size()), "read past the memory");
+        assert!(
+            offset
+                .checked_add(len)
+                .is_some_and(|end| end <= self.size()),
+            "read past the memory"
+        );
         // SAFETY: in bounds; nobody writes while the sandbox looks (one thread, guest not running).
         unsafe { std::slice::from_raw_parts(self.base.add(offset), len) }
     }
@@ -170,9 +195,15 @@ impl Region {
     /// # Panics
     /// Outside the accessible part, or when `offset` is not a multiple of four.
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "the sandbox alone uses the region, see the contract")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the sandbox alone uses the region, see the contract"
+    )]
     pub(crate) fn words(&self, offset: usize, count: usize) -> &mut [u32] {
-        assert!(offset.is_multiple_of(4) && offset + count * 4 <= self.size(), "words past the memory");
+        assert!(
+            offset.is_multiple_of(4) && offset + count * 4 <= self.size(),
+            "words past the memory"
+        );
         // SAFETY: in bounds and aligned (the base is page-aligned); the sandbox holds one such
         // slice at a time and the guest is not running.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(offset).cast(), count) }
@@ -197,7 +228,11 @@ impl Region {
     pub(crate) fn watch(&self) -> io::Result<()> {
         install_handler();
         let pages = self.size() / PAGE;
-        let cells = || (0..pages).map(|_| AtomicU32::new(COLD)).collect::<Box<[_]>>();
+        let cells = || {
+            (0..pages)
+                .map(|_| AtomicU32::new(COLD))
+                .collect::<Box<[_]>>()
+        };
         let watch = Box::new(Watch {
             base: self.base as usize,
             bytes: AtomicUsize::new(self.size()),
@@ -213,19 +248,28 @@ impl Region {
     /// How many pages are hot.
     #[inline]
     pub(crate) fn hot_count(&self) -> usize {
-        self.watch.get().map_or(0, |w| w.hot_count.load(Ordering::Relaxed))
+        self.watch
+            .get()
+            .map_or(0, |w| w.hot_count.load(Ordering::Relaxed))
     }
 
     /// The hot pages from number `from` on, in the order in which they became hot.
     pub(crate) fn hot_pages(&self, from: usize) -> Vec<u32> {
-        let Some(watch) = self.watch.get() else { return Vec::new() };
-        watch.hot[from..self.hot_count()].iter().map(|page| page.load(Ordering::Relaxed)).collect()
+        let Some(watch) = self.watch.get() else {
+            return Vec::new();
+        };
+        watch.hot[from..self.hot_count()]
+            .iter()
+            .map(|page| page.load(Ordering::Relaxed))
+            .collect()
     }
 
     /// Replaces the hot list: pages that are on it and not in `kept` are protected again, after
     /// the caller has put their bytes back.
     pub(crate) fn cool(&self, kept: &[u32]) -> io::Result<()> {
-        let Some(watch) = self.watch.get() else { return Ok(()) };
+        let Some(watch) = self.watch.get() else {
+            return Ok(());
+        };
         let mut keep = kept.iter().copied().peekable();
         let mut sorted = self.hot_pages(0);
         sorted.sort_unstable();
@@ -260,18 +304,26 @@ static WATCHES_USED: AtomicUsize = AtomicUsize::new(0);
 fn register(watch: &Watch) -> io::Result<()> {
     let entry = ptr::from_ref(watch).cast_mut();
     for (index, slot) in WATCHES.iter().enumerate() {
-        if slot.compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        if slot
+            .compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
             WATCHES_USED.fetch_max(index + 1, Ordering::AcqRel);
             return Ok(());
         }
     }
-    Err(io::Error::other("more than 1024 watched memories in one process"))
+    Err(io::Error::other(
+        "more than 1024 watched memories in one process",
+    ))
 }
 
 fn unregister(watch: &Watch) {
     let entry = ptr::from_ref(watch).cast_mut();
     for slot in &WATCHES {
-        if slot.compare_exchange(entry, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        if slot
+            .compare_exchange(entry, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
             return;
         }
     }
@@ -330,7 +382,8 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
             // Not a guest's fault at all: die of it as if we were not there.
             libc::sigaction(signal, previous, ptr::null_mut());
         } else if (*previous).sa_flags & libc::SA_SIGINFO != 0 {
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = std::mem::transmute(action);
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                std::mem::transmute(action);
             handler(signal, info, context);
         } else {
             let handler: extern "C" fn(i32) = std::mem::transmute(action);
@@ -348,7 +401,10 @@ fn program_counter(context: *mut libc::c_void) -> usize {
     #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
     // SAFETY: as above.
     return unsafe { (*context).uc_mcontext.pc } as usize;
-    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )))]
     {
         let _ = context;
         0
@@ -365,12 +421,16 @@ fn make_hot(address: usize) -> bool {
         // SAFETY: a registered watch lives until its region is dropped, and a fault inside a
         // region can only come from the thread that uses (and so keeps) it.
         let watch = unsafe { &*watch };
-        let Some(offset) = address.checked_sub(watch.base) else { continue };
+        let Some(offset) = address.checked_sub(watch.base) else {
+            continue;
+        };
         if offset >= watch.bytes.load(Ordering::Relaxed) {
             continue;
         }
         let page = offset / PAGE;
-        let Some(state) = watch.states.get(page) else { return false };
+        let Some(state) = watch.states.get(page) else {
+            return false;
+        };
         if state.load(Ordering::Relaxed) == HOT {
             return false;
         }
@@ -405,7 +465,9 @@ pub(crate) fn watching_works() -> bool {
         if !cfg!(target_os = "linux") {
             return false;
         }
-        let Ok(region) = Region::new(4 * PAGE, 4 * PAGE, 4 * PAGE) else { return false };
+        let Ok(region) = Region::new(4 * PAGE, 4 * PAGE, 4 * PAGE) else {
+            return false;
+        };
         if region.watch().is_err() {
             return false;
         }

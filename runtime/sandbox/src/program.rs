@@ -72,7 +72,10 @@ pub struct Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Program").field("build", &self.build).field("entry", &self.entry).finish_non_exhaustive()
+        out.debug_struct("Program")
+            .field("build", &self.build)
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
     }
 }
 
@@ -82,7 +85,12 @@ impl Program {
     ///
     /// # Errors
     /// When the module cannot be instrumented, compiled or linked.
-    pub fn build(wasm: &[u8], build: Build, options: &Options, cache: Option<&Cache>) -> Result<Program, SandboxError> {
+    pub fn build(
+        wasm: &[u8],
+        build: Build,
+        options: &Options,
+        cache: Option<&Cache>,
+    ) -> Result<Program, SandboxError> {
         let engine = build.engine();
         let key = cache.map(|_| crate::cache::key(wasm, build, engine));
         let cached = match (cache, &key) {
@@ -103,8 +111,18 @@ impl Program {
         };
         let entry = entry_kind(&module)?;
         let linker = link(&module, options)?;
-        let pre = linker.instantiate_pre(&module).map_err(|error| SandboxError::Instantiate(format!("{error:#}")))?;
-        Ok(Program { pre, module, map: Arc::new(map), build, entry, options: options.clone(), addresses: OnceLock::new() })
+        let pre = linker
+            .instantiate_pre(&module)
+            .map_err(|error| SandboxError::Instantiate(format!("{error:#}")))?;
+        Ok(Program {
+            pre,
+            module,
+            map: Arc::new(map),
+            build,
+            entry,
+            options: options.clone(),
+            addresses: OnceLock::new(),
+        })
     }
 
     /// What the probes mean.
@@ -120,9 +138,15 @@ impl Program {
     /// The original offset of the operator that the native instruction at `pc` was made from.
     pub(crate) fn operator_at(&self, pc: usize) -> Option<u32> {
         let text = self.module.text();
-        let offset = pc.checked_sub(text.as_ptr() as usize).filter(|offset| *offset < text.len())?;
-        let addresses = self.addresses.get_or_init(|| self.module.address_map().into_iter().flatten().collect());
-        let at = addresses.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
+        let offset = pc
+            .checked_sub(text.as_ptr() as usize)
+            .filter(|offset| *offset < text.len())?;
+        let addresses = self
+            .addresses
+            .get_or_init(|| self.module.address_map().into_iter().flatten().collect());
+        let at = addresses
+            .partition_point(|(start, _)| *start <= offset)
+            .checked_sub(1)?;
         self.map.original_offset(addresses[at].1?)
     }
 
@@ -133,17 +157,30 @@ impl Program {
 }
 
 fn entry_kind(module: &Module) -> Result<EntryKind, SandboxError> {
-    let kinds = [EntryKind::Reactor, EntryKind::Property, EntryKind::Generator, EntryKind::Command];
+    let kinds = [
+        EntryKind::Reactor,
+        EntryKind::Property,
+        EntryKind::Generator,
+        EntryKind::Command,
+    ];
     for kind in kinds {
-        let Some(ExternType::Func(ty)) = module.get_export(kind.export()) else { continue };
+        let Some(ExternType::Func(ty)) = module.get_export(kind.export()) else {
+            continue;
+        };
         let (params, results, expected) = kind.signature();
         if !same(ty.params(), params) || !same(ty.results(), results) {
             let (name, found) = (kind.export().to_string(), type_text(&ty));
-            return Err(SandboxError::ExportType { name, found, expected });
+            return Err(SandboxError::ExportType {
+                name,
+                found,
+                expected,
+            });
         }
         return Ok(kind);
     }
-    Err(SandboxError::Instrument(sandglass_instrument::InstrumentError::NoEntry))
+    Err(SandboxError::Instrument(
+        sandglass_instrument::InstrumentError::NoEntry,
+    ))
 }
 
 fn same(found: impl Iterator<Item = ValType>, expected: &[ValType]) -> bool {
@@ -153,8 +190,14 @@ fn same(found: impl Iterator<Item = ValType>, expected: &[ValType]) -> bool {
 
 /// A function type as in error messages.
 pub(crate) fn type_text(ty: &FuncType) -> String {
-    let list = |types: &mut dyn Iterator<Item = ValType>| types.map(|t| t.to_string()).collect::<Vec<_>>().join(" ");
-    format!("[{}] -> [{}]", list(&mut ty.params()), list(&mut ty.results()))
+    let list = |types: &mut dyn Iterator<Item = ValType>| {
+        types.map(|t| t.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    format!(
+        "[{}] -> [{}]",
+        list(&mut ty.params()),
+        list(&mut ty.results())
+    )
 }
 
 /// Provides every import of `module`, or says which cannot be.
@@ -165,7 +208,13 @@ fn link(module: &Module, options: &Options) -> Result<Linker<Host>, SandboxError
     let mut unknown = Vec::new();
     for import in module.imports() {
         let provided = match import.ty() {
-            ExternType::Func(ty) => host::provide(&mut linker, import.module(), import.name(), &ty, options.stub_imports),
+            ExternType::Func(ty) => host::provide(
+                &mut linker,
+                import.module(),
+                import.name(),
+                &ty,
+                options.stub_imports,
+            ),
             _ => false,
         };
         if !provided {
@@ -179,5 +228,9 @@ fn link(module: &Module, options: &Options) -> Result<Linker<Host>, SandboxError
             unknown.push(format!("`{}.{}` ({kind})", import.module(), import.name()));
         }
     }
-    if unknown.is_empty() { Ok(linker) } else { Err(SandboxError::Imports(unknown)) }
+    if unknown.is_empty() {
+        Ok(linker)
+    } else {
+        Err(SandboxError::Imports(unknown))
+    }
 }

@@ -70,7 +70,10 @@ impl Snapshot {
             Some(marks) => How::Marks(marks),
             None => {
                 region.watch()?;
-                How::Hot(HotSet { until_sample: SAMPLE_EVERY, ..HotSet::default() })
+                How::Hot(HotSet {
+                    until_sample: SAMPLE_EVERY,
+                    ..HotSet::default()
+                })
             }
         };
         Ok(Snapshot { region, image, how })
@@ -104,7 +107,12 @@ impl Snapshot {
             return Some(size.min(self.region.size()));
         }
         let (now, then) = (self.region.bytes(0, size), self.image.bytes(0, size));
-        (now != then).then(|| now.iter().zip(then).position(|(a, b)| a != b).unwrap_or(size))
+        (now != then).then(|| {
+            now.iter()
+                .zip(then)
+                .position(|(a, b)| a != b)
+                .unwrap_or(size)
+        })
     }
 
     /// Pages that the next reset will copy.
@@ -143,8 +151,18 @@ impl HotSet {
     /// New pages became hot: sort them in.
     #[cold]
     fn learn(&mut self, region: &Region) {
-        let mut old = self.runs.iter().flat_map(|&(page, pages)| page..page + pages).zip(self.idle.drain(..)).collect::<Vec<_>>();
-        old.extend(region.hot_pages(self.pages).into_iter().map(|page| (page, 0)));
+        let mut old = self
+            .runs
+            .iter()
+            .flat_map(|&(page, pages)| page..page + pages)
+            .zip(self.idle.drain(..))
+            .collect::<Vec<_>>();
+        old.extend(
+            region
+                .hot_pages(self.pages)
+                .into_iter()
+                .map(|page| (page, 0)),
+        );
         old.sort_unstable();
         self.set(&old);
     }
@@ -164,7 +182,10 @@ impl HotSet {
     /// Copies what differs and remembers what did not.
     #[cold]
     fn sample(&mut self, region: &Region, image: &Region) {
-        let pages = self.runs.iter().flat_map(|&(page, pages)| page..page + pages);
+        let pages = self
+            .runs
+            .iter()
+            .flat_map(|&(page, pages)| page..page + pages);
         let mut kept = Vec::with_capacity(self.pages);
         for (page, idle) in pages.zip(&self.idle) {
             let offset = page as usize * PAGE;
@@ -179,7 +200,9 @@ impl HotSet {
         kept.retain(|&(_, idle)| idle < SAMPLES);
         if kept.len() < before {
             let pages = kept.iter().map(|&(page, _)| page).collect::<Vec<_>>();
-            region.cool(&pages).expect("protecting pages of our own mapping");
+            region
+                .cool(&pages)
+                .expect("protecting pages of our own mapping");
         }
         self.set(&kept);
     }
@@ -188,7 +211,11 @@ impl HotSet {
 fn reset_marked(region: &Region, image: &Region, marks: &Region) {
     let blocks = image.size() / PAGE;
     let words = marks.words(0, blocks.div_ceil(4));
-    for (word, marked) in words.iter_mut().enumerate().filter(|(_, marked)| **marked != 0) {
+    for (word, marked) in words
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, marked)| **marked != 0)
+    {
         for (lane, mark) in marked.to_le_bytes().into_iter().enumerate() {
             let offset = (word * 4 + lane) * PAGE;
             if mark != 0 && offset < image.size() {

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sandglass_abi as abi;
-use sandglass_engine::{Detail, Exit, Interest, Outcome, TrapKind};
 use sandglass_engine::feedback::trace_hash;
+use sandglass_engine::{Detail, Exit, Interest, Outcome, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::{AsContextMut, Instance, Memory, Store, Trap, TypedFunc, Val, WasmBacktrace};
 
@@ -43,7 +43,9 @@ pub fn on_guest_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         return work();
     }
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("guest".into()).stack_size(THREAD_STACK_BYTES);
+        let builder = std::thread::Builder::new()
+            .name("guest".into())
+            .stack_size(THREAD_STACK_BYTES);
         let thread = builder.spawn_scoped(scope, || {
             GUEST_THREAD.set(true);
             work()
@@ -121,10 +123,17 @@ impl Sandbox {
     /// # Errors
     /// When the module cannot be instantiated, or its set-up does not run to completion.
     pub fn new(program: &Arc<Program>, limits: &Limits) -> Result<Sandbox, SandboxError> {
-        assert!(GUEST_THREAD.get(), "a sandbox needs the stack of a guest thread");
+        assert!(
+            GUEST_THREAD.get(),
+            "a sandbox needs the stack of a guest thread"
+        );
         install_handler();
         let reader = Arc::new(Reader::new(&program.map));
-        let setup = Setup { program, limits, reader: &reader };
+        let setup = Setup {
+            program,
+            limits,
+            reader: &reader,
+        };
         let (mut live, input_address) = setup.start()?;
         let saved = live.store.data_mut().system.snapshot();
         let side = live.side.clone();
@@ -178,7 +187,12 @@ impl Sandbox {
         let system = &self.live().store.data().system;
         let (stdout, stderr) = (system.stdout().to_vec(), system.stderr().to_vec());
         self.reset();
-        Replay { outcome, frames, stdout, stderr }
+        Replay {
+            outcome,
+            frames,
+            stdout,
+            stderr,
+        }
     }
 
     /// The program that it runs.
@@ -223,26 +237,44 @@ impl Sandbox {
     pub fn difference(&self) -> Option<String> {
         for (memory, snapshot) in self.snapshots.iter().enumerate() {
             if let Some(at) = snapshot.difference() {
-                return Some(format!("memory {memory} differs from the snapshot at byte {at}"));
+                return Some(format!(
+                    "memory {memory} differs from the snapshot at byte {at}"
+                ));
             }
         }
-        let counters = self.side.words(self.program.map.layout.counters as usize, self.reader.probes());
-        counters.iter().position(|c| *c != 0).map(|probe| format!("counter {probe} is not zero"))
+        let counters = self.side.words(
+            self.program.map.layout.counters as usize,
+            self.reader.probes(),
+        );
+        counters
+            .iter()
+            .position(|c| *c != 0)
+            .map(|probe| format!("counter {probe} is not zero"))
     }
 
     fn live(&self) -> &Live {
-        self.instance.as_ref().expect("an instance is missing only inside `renew`")
+        self.instance
+            .as_ref()
+            .expect("an instance is missing only inside `renew`")
     }
 
     fn live_mut(&mut self) -> &mut Live {
-        self.instance.as_mut().expect("an instance is missing only inside `renew`")
+        self.instance
+            .as_mut()
+            .expect("an instance is missing only inside `renew`")
     }
 
     fn execute(&mut self, input: &[u8], frames: bool) -> (Exit, u32, Vec<RawFrame>) {
-        assert!(GUEST_THREAD.get(), "a sandbox needs the stack of a guest thread");
+        assert!(
+            GUEST_THREAD.get(),
+            "a sandbox needs the stack of a guest thread"
+        );
         let input = &input[..input.len().min(self.limits.input_bytes as usize)];
         let address = self.input_address;
-        let live = self.instance.as_mut().expect("an instance is missing only inside `renew`");
+        let live = self
+            .instance
+            .as_mut()
+            .expect("an instance is missing only inside `renew`");
         let returned = match &live.run {
             Run::Reactor(run) => {
                 live.regions[0].write(address as usize, input);
@@ -267,21 +299,43 @@ impl Sandbox {
     #[cold]
     fn ended(&mut self, error: &wasmtime::Error, frames: bool) -> (Exit, u32, Vec<RawFrame>) {
         let command = self.program.entry == EntryKind::Command;
-        let live = self.instance.as_mut().expect("an instance is missing only inside `renew`");
+        let live = self
+            .instance
+            .as_mut()
+            .expect("an instance is missing only inside `renew`");
         let stopped = live.store.data_mut().stop.take();
         let stack = stack(error, &self.program);
         let pc = take_trap_pc();
         let top = stack.first().and_then(|frame| frame.offset);
-        let top = top.or_else(|| if stopped.is_none() { self.program.operator_at(pc) } else { None }).unwrap_or(0);
-        let Ended { exit, site } = stopped.unwrap_or_else(|| Ended { exit: trap(error), site: top });
+        let top = top
+            .or_else(|| {
+                if stopped.is_none() {
+                    self.program.operator_at(pc)
+                } else {
+                    None
+                }
+            })
+            .unwrap_or(0);
+        let Ended { exit, site } = stopped.unwrap_or_else(|| Ended {
+            exit: trap(error),
+            site: top,
+        });
         // The guest's own `unreachable`s are host calls: one that traps is the budget's.
-        let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) { Exit::Hang } else { exit };
+        let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) {
+            Exit::Hang
+        } else {
+            exit
+        };
         let exit = match exit {
             Exit::ExitCode(0) if command => Exit::Valid,
             Exit::ExitCode(_) if command => Exit::Invalid,
             exit => exit,
         };
-        let site = if site == 0 && exit.is_finding() { top } else { site };
+        let site = if site == 0 && exit.is_finding() {
+            top
+        } else {
+            site
+        };
         if exit == Exit::Trap(TrapKind::UncaughtException) {
             live.store.as_context_mut().take_pending_exception();
         }
@@ -289,10 +343,24 @@ impl Sandbox {
     }
 
     #[inline]
-    fn observe(&mut self, input: &[u8], exit: Exit, site: u32, interest: Option<&Interest>, wants: bool) -> Outcome {
+    fn observe(
+        &mut self,
+        input: &[u8],
+        exit: Exit,
+        site: u32,
+        interest: Option<&Interest>,
+        wants: bool,
+    ) -> Outcome {
         let map = &self.program.map;
-        let counters = self.side.words(map.layout.counters as usize, self.reader.probes());
-        let extra = u64::from_le_bytes(self.side.bytes(layout::EXTRA_FUEL as usize, 8).try_into().expect("eight bytes"));
+        let counters = self
+            .side
+            .words(map.layout.counters as usize, self.reader.probes());
+        let extra = u64::from_le_bytes(
+            self.side
+                .bytes(layout::EXTRA_FUEL as usize, 8)
+                .try_into()
+                .expect("eight bytes"),
+        );
         let fuel = self.reader.fuel(counters) + extra;
         let (mut exit, mut site) = (exit, site);
         if fuel > self.limits.fuel {
@@ -301,27 +369,45 @@ impl Sandbox {
             exit = Exit::OutOfMemory;
         }
         let input_bytes = input.len().min(self.limits.input_bytes as usize) as u32;
-        let mut outcome = Outcome { exit, site, fuel, input_bytes, detail: None };
+        let mut outcome = Outcome {
+            exit,
+            site,
+            fuel,
+            input_bytes,
+            detail: None,
+        };
         let of_interest = |interest: &Interest| {
-            interest.wants(exit, site, fuel, input_bytes) || self.reader.is_new(counters, interest.bits(exit))
+            interest.wants(exit, site, fuel, input_bytes)
+                || self.reader.is_new(counters, interest.bits(exit))
         };
         if wants || interest.is_some_and(of_interest) {
             let counts = self.reader.counts(counters);
-            let mut detail = Detail { input: input.to_vec(), trace_hash: trace_hash(&counts), counts, ..Detail::default() };
+            let mut detail = Detail {
+                input: input.to_vec(),
+                trace_hash: trace_hash(&counts),
+                counts,
+                ..Detail::default()
+            };
             if self.program.build == Build::Compares {
                 let words = (layout::COMPARE_BYTES as usize / 4) * map.compares.len();
-                detail.compares = take_compares(map, self.side.words(map.layout.compares as usize, words));
+                detail.compares =
+                    take_compares(map, self.side.words(map.layout.compares as usize, words));
                 detail.texts = std::mem::take(&mut self.live_mut().store.data_mut().texts);
             }
             outcome.detail = Some(Box::new(detail));
         }
-        let counters = self.side.words(self.program.map.layout.counters as usize, self.reader.probes());
+        let counters = self.side.words(
+            self.program.map.layout.counters as usize,
+            self.reader.probes(),
+        );
         self.reader.clear(counters);
         outcome
     }
 
     fn refused_memory(&self) -> bool {
-        self.live().regions[..self.snapshots.len()].iter().any(|region| region.take_refused())
+        self.live().regions[..self.snapshots.len()]
+            .iter()
+            .any(|region| region.take_refused())
     }
 
     /// Back to the snapshot.
@@ -330,7 +416,10 @@ impl Sandbox {
         for snapshot in &mut self.snapshots {
             snapshot.reset();
         }
-        let live = self.instance.as_mut().expect("an instance is missing only inside `renew`");
+        let live = self
+            .instance
+            .as_mut()
+            .expect("an instance is missing only inside `renew`");
         live.store.data_mut().system.reset(&self.saved);
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {
@@ -345,17 +434,23 @@ impl Sandbox {
         if !self.program.map.adoptable {
             let renewals = self.renewals;
             // Set-up is deterministic: it has succeeded from the same start before.
-            *self = Sandbox::new(&self.program, &self.limits).expect("set-up runs as it did before");
+            *self =
+                Sandbox::new(&self.program, &self.limits).expect("set-up runs as it did before");
             self.renewals = renewals;
             return;
         }
         let old = self.instance.take().expect("called with an instance");
         for (region, snapshot) in old.regions.iter().zip(&self.snapshots) {
-            region.shrink(snapshot.size()).expect("giving back pages of our own mapping");
+            region
+                .shrink(snapshot.size())
+                .expect("giving back pages of our own mapping");
         }
         let adopt = VecDeque::from(old.asked);
         let host = old.store.into_data();
-        let plan = Plan { adopt, ..Plan::default() };
+        let plan = Plan {
+            adopt,
+            ..Plan::default()
+        };
         let live = instantiate(&self.program, host, plan).expect("it was instantiated before");
         self.instance = Some(live);
     }
@@ -363,14 +458,21 @@ impl Sandbox {
     /// Puts the budgets where the guest's wrapper finds them.
     fn arm(&mut self) {
         let depth = self.limits.call_depth.min(i32::MAX as u32).cast_signed();
-        self.side.write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
+        self.side
+            .write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
         let fuel = self.limits.fuel.min(crate::limits::FUEL_LIMIT_MAX);
-        self.side.write(layout::BUDGET as usize, &fuel.to_le_bytes());
-        let counters = self.side.words(self.program.map.layout.counters as usize, self.reader.probes());
+        self.side
+            .write(layout::BUDGET as usize, &fuel.to_le_bytes());
+        let counters = self.side.words(
+            self.program.map.layout.counters as usize,
+            self.reader.probes(),
+        );
         counters.fill(0);
         if self.program.build == Build::Compares {
             let words = (layout::COMPARE_BYTES as usize / 4) * self.program.map.compares.len();
-            self.side.words(self.program.map.layout.compares as usize, words).fill(0);
+            self.side
+                .words(self.program.map.layout.compares as usize, words)
+                .fill(0);
             self.live_mut().store.data_mut().texts.clear();
         }
         self.side.write(layout::EXTRA_FUEL as usize, &[0; 8]);
@@ -399,7 +501,11 @@ struct Setup<'a> {
 impl Setup<'_> {
     fn start(&self) -> Result<(Live, u32), SandboxError> {
         let options = &self.program.options;
-        let args = options.args.iter().map(|arg| arg.replace("@@", INPUT_FILE)).collect::<Vec<_>>();
+        let args = options
+            .args
+            .iter()
+            .map(|arg| arg.replace("@@", INPUT_FILE))
+            .collect::<Vec<_>>();
         let system = wasi::System::new(&wasi::Setup {
             args: &args,
             env: &options.env,
@@ -416,11 +522,20 @@ impl Setup<'_> {
             side: None,
             marks: None,
             memory: None,
-            tables: wasmtime::StoreLimitsBuilder::new().table_elements(TABLE_ELEMENTS_MAX).build(),
+            tables: wasmtime::StoreLimitsBuilder::new()
+                .table_elements(TABLE_ELEMENTS_MAX)
+                .build(),
             instance: None,
         };
         let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
-        let mut live = instantiate(self.program, host, Plan { limit_bytes, ..Plan::default() })?;
+        let mut live = instantiate(
+            self.program,
+            host,
+            Plan {
+                limit_bytes,
+                ..Plan::default()
+            },
+        )?;
         let instance = live.store.data().memory;
         debug_assert_eq!(instance.is_some(), self.program.map.memories > 0);
         self.call(&mut live, "__sandglass_init", &[])?;
@@ -428,9 +543,17 @@ impl Setup<'_> {
             self.call(&mut live, abi::REACTOR_INITIALIZE, &[])?;
         }
         let (argc, argv) = self.arguments(&mut live)?;
-        self.call(&mut live, abi::INITIALIZE, &[Val::I32(argc), Val::I32(argv)])?;
+        self.call(
+            &mut live,
+            abi::INITIALIZE,
+            &[Val::I32(argc), Val::I32(argv)],
+        )?;
         self.call(&mut live, abi::SETUP, &[])?;
-        let input = if self.program.entry == EntryKind::Reactor { self.input_buffer(&mut live)? } else { 0 };
+        let input = if self.program.entry == EntryKind::Reactor {
+            self.input_buffer(&mut live)?
+        } else {
+            0
+        };
         self.call(&mut live, "__sandglass_save", &[])?;
         Ok((live, input))
     }
@@ -438,13 +561,26 @@ impl Setup<'_> {
     /// Calls an export before the snapshot, if it exists. Returns its first result.
     fn call(&self, live: &mut Live, name: &str, args: &[Val]) -> Result<Option<Val>, SandboxError> {
         let instance = live.store.data().instance();
-        let Some(func) = instance.get_func(&mut live.store, name) else { return Ok(None) };
+        let Some(func) = instance.get_func(&mut live.store, name) else {
+            return Ok(None);
+        };
         let ty = func.ty(&live.store);
         let fits = ty.params().len() == args.len()
-            && ty.params().zip(args).all(|(param, arg)| matches!((&param, arg), (wasmtime::ValType::I32, Val::I32(_))));
+            && ty
+                .params()
+                .zip(args)
+                .all(|(param, arg)| matches!((&param, arg), (wasmtime::ValType::I32, Val::I32(_))));
         if !fits || ty.results().len() > 1 {
-            let expected = if args.is_empty() { "[] -> []" } else { "[i32 i32] -> [i32]" };
-            return Err(SandboxError::ExportType { name: name.into(), found: crate::program::type_text(&ty), expected });
+            let expected = if args.is_empty() {
+                "[] -> []"
+            } else {
+                "[i32 i32] -> [i32]"
+            };
+            return Err(SandboxError::ExportType {
+                name: name.into(),
+                found: crate::program::type_text(&ty),
+                expected,
+            });
         }
         let mut results = vec![Val::I32(0); ty.results().len()];
         match func.call(&mut live.store, args, &mut results) {
@@ -452,16 +588,26 @@ impl Setup<'_> {
             Err(error) => {
                 let stopped = live.store.data_mut().stop.take();
                 let exit = stopped.map_or_else(|| trap(&error), |ended| ended.exit);
-                let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) { Exit::Hang } else { exit };
+                let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) {
+                    Exit::Hang
+                } else {
+                    exit
+                };
                 let reason = match exit {
                     Exit::Trap(kind) => format!("trap: {}", kind.name()),
                     Exit::ExitCode(code) => format!("it called exit({code})"),
                     exit => exit.kind().to_string(),
                 };
                 let frames = stack(&error, self.program);
-                let stack = frames.iter().map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
+                let stack = frames
+                    .iter()
+                    .map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
                 let stack = stack.collect::<Vec<_>>().join("\n");
-                Err(SandboxError::Setup { function: name.into(), reason, stack })
+                Err(SandboxError::Setup {
+                    function: name.into(),
+                    reason,
+                    stack,
+                })
             }
         }
     }
@@ -469,7 +615,10 @@ impl Setup<'_> {
     /// Addresses of an `argc` and an `argv` for `LLVMFuzzerInitialize`, or null without malloc.
     fn arguments(&self, live: &mut Live) -> Result<(i32, i32), SandboxError> {
         let instance = live.store.data().instance();
-        if instance.get_func(&mut live.store, abi::INITIALIZE).is_none() {
+        if instance
+            .get_func(&mut live.store, abi::INITIALIZE)
+            .is_none()
+        {
             return Ok((0, 0));
         }
         // argc, a pointer to argv, argv itself (one name, NULL), the name.
@@ -503,11 +652,17 @@ impl Setup<'_> {
             if u64::from(bytes) > layout::INPUT_PAGES << 16 {
                 return Err(no_room());
             }
-            let old = memory.grow(&mut live.store, layout::INPUT_PAGES).map_err(|_| no_room())?;
+            let old = memory
+                .grow(&mut live.store, layout::INPUT_PAGES)
+                .map_err(|_| no_room())?;
             u32::try_from(old * 65536).map_err(|_| no_room())?
         };
         let end = u64::from(address) + u64::from(bytes);
-        if end <= live.regions[0].size() as u64 { Ok(address) } else { Err(no_room()) }
+        if end <= live.regions[0].size() as u64 {
+            Ok(address)
+        } else {
+            Err(no_room())
+        }
     }
 }
 
@@ -518,27 +673,47 @@ fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, Sandbo
     let failed = |error: wasmtime::Error| SandboxError::Instantiate(format!("{error:#}"));
     let instance = instance.map_err(failed)?;
     let run = match program.entry {
-        EntryKind::Reactor => Run::Reactor(instance.get_typed_func(&mut store, "__sandglass_run").map_err(failed)?),
-        EntryKind::Property => Run::Answering(instance.get_typed_func(&mut store, "__sandglass_run").map_err(failed)?),
-        EntryKind::Command | EntryKind::Generator => {
-            Run::Silent(instance.get_typed_func(&mut store, "__sandglass_run").map_err(failed)?)
-        }
+        EntryKind::Reactor => Run::Reactor(
+            instance
+                .get_typed_func(&mut store, "__sandglass_run")
+                .map_err(failed)?,
+        ),
+        EntryKind::Property => Run::Answering(
+            instance
+                .get_typed_func(&mut store, "__sandglass_run")
+                .map_err(failed)?,
+        ),
+        EntryKind::Command | EntryKind::Generator => Run::Silent(
+            instance
+                .get_typed_func(&mut store, "__sandglass_run")
+                .map_err(failed)?,
+        ),
     };
     // wasmtime may have asked for memories of its own (the heap of exceptions): ours are the ones
     // that lie where an export of ours does.
     let mut find = |name: &str| {
         let memory = instance.get_memory(&mut store, name)?;
-        let region = made.iter().find(|region| region.base() == memory.data_ptr(&store))?;
+        let region = made
+            .iter()
+            .find(|region| region.base() == memory.data_ptr(&store))?;
         Some((memory, region.clone()))
     };
     let guests = (0..program.map.memories).map(|n| find(&format!("__sandglass_memory_{n}")));
-    let guests = guests.collect::<Option<Vec<_>>>().expect("the entry pass exports every memory");
+    let guests = guests
+        .collect::<Option<Vec<_>>>()
+        .expect("the entry pass exports every memory");
     let (memories, regions): (Vec<_>, Vec<_>) = guests.into_iter().unzip();
-    let marks = (0..).map_while(|n| find(&format!("__sandglass_marks_{n}"))).map(|(_, region)| region).collect::<Vec<_>>();
+    let marks = (0..)
+        .map_while(|n| find(&format!("__sandglass_marks_{n}")))
+        .map(|(_, region)| region)
+        .collect::<Vec<_>>();
     let (_, side) = find("__sandglass_side").expect("every program has a side memory");
     let ours = |region: &Arc<Region>| {
         let known = regions.iter().chain(&marks).chain([&side]);
-        known.into_iter().any(|r| Arc::ptr_eq(r, region)).then(|| region.clone())
+        known
+            .into_iter()
+            .any(|r| Arc::ptr_eq(r, region))
+            .then(|| region.clone())
     };
     let asked = made.iter().map(ours).collect();
     let host = store.data_mut();
@@ -546,7 +721,15 @@ fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, Sandbo
     host.marks = marks.first().cloned();
     host.side = Some(side.clone());
     host.instance = Some(instance);
-    Ok(Live { store, run, memories, regions, marks, side, asked })
+    Ok(Live {
+        store,
+        run,
+        memories,
+        regions,
+        marks,
+        side,
+        asked,
+    })
 }
 
 impl Host {
@@ -560,7 +743,9 @@ fn trap(error: &wasmtime::Error) -> Exit {
     if error.is::<wasmtime::ThrownException>() {
         return Exit::Trap(TrapKind::UncaughtException);
     }
-    let Some(trap) = error.downcast_ref::<Trap>() else { return Exit::Trap(TrapKind::Other) };
+    let Some(trap) = error.downcast_ref::<Trap>() else {
+        return Exit::Trap(TrapKind::Other);
+    };
     Exit::Trap(match trap {
         Trap::UnreachableCodeReached => TrapKind::Unreachable,
         Trap::MemoryOutOfBounds => TrapKind::OutOfBounds,
@@ -579,19 +764,35 @@ fn trap(error: &wasmtime::Error) -> Exit {
 /// The guest's frames of an error, by original function and offset. Functions of ours are left
 /// out.
 fn stack(error: &wasmtime::Error, program: &Program) -> Vec<RawFrame> {
-    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return Vec::new() };
+    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else {
+        return Vec::new();
+    };
     let map = &program.map;
-    let imported = program.module.imports().filter(|i| matches!(i.ty(), wasmtime::ExternType::Func(_))).count() as u32;
+    let imported = program
+        .module
+        .imports()
+        .filter(|i| matches!(i.ty(), wasmtime::ExternType::Func(_)))
+        .count() as u32;
     let mut frames = Vec::new();
     for frame in backtrace.frames() {
         let body = match frame.module_offset() {
             Some(offset) => map.body(offset as u32),
             // Bodies are emitted in index order.
-            None => frame.func_index().checked_sub(imported).and_then(|n| map.bodies.get(n as usize)),
+            None => frame
+                .func_index()
+                .checked_sub(imported)
+                .and_then(|n| map.bodies.get(n as usize)),
         };
-        let Some(body) = body.filter(|body| body.function != u32::MAX) else { continue };
-        let offset = frame.module_offset().and_then(|offset| map.original_offset(offset as u32));
-        frames.push(RawFrame { function: body.function, offset });
+        let Some(body) = body.filter(|body| body.function != u32::MAX) else {
+            continue;
+        };
+        let offset = frame
+            .module_offset()
+            .and_then(|offset| map.original_offset(offset as u32));
+        frames.push(RawFrame {
+            function: body.function,
+            offset,
+        });
     }
     frames
 }

@@ -352,10 +352,10 @@ fn bodies() -> Vec<Hostile> {
 fn near_the_limits() -> Vec<Hostile> {
     vec![
         near("locals", locals(49_998, true)),
-        near("nested-blocks", nested(9_900, "block")),
-        near("nested-loops", nested(9_900, "loop")),
-        near("nested-ifs", nested(9_900, "if")),
-        near("nested-try-tables", nested(2_000, "try")),
+        near("nested-blocks", nested(1_900, "block")),
+        near("nested-loops", nested(1_900, "loop")),
+        near("nested-ifs", nested(1_900, "if")),
+        near("nested-try-tables", nested(1_900, "try")),
         near("br-table", br_table(65_000)),
         near("locals-times-branches", locals_and_branches(100, 5_000)),
         near("loops-times-locals", loops_and_locals(50, 500)),
