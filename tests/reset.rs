@@ -4,6 +4,7 @@
 //! The guest is an interpreter of its input: commands of 12 bytes that say what to write and where.
 //! A model in this file says what memory must look like after the run. `SANDGLASS_SEED` is where
 //! the random numbers start, `SANDGLASS_EXECS` how many inputs there are.
+#![expect(clippy::print_stdout, reason = "prints its seed and what it did")]
 
 use std::sync::Arc;
 

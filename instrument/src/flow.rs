@@ -29,6 +29,9 @@ pub(crate) struct Arm {
     pub(crate) ticks: bool,
 }
 
+/// A sequence and a position in it.
+pub(crate) type Place = (InstrSeqId, usize);
+
 /// A place where control flow decides.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
@@ -43,7 +46,7 @@ pub(crate) struct Flow {
     /// Fuel of the first segment.
     pub(crate) entry_weight: u64,
     /// By sequence and position in it.
-    pub(crate) decisions: BTreeMap<(InstrSeqId, usize), Decision>,
+    pub(crate) decisions: BTreeMap<Place, Decision>,
 }
 
 /// Where an arm leads, while loops are still being measured.
@@ -59,7 +62,7 @@ struct Walk<'a> {
     /// Fuel of what follows a branch to a block that is open.
     exits: BTreeMap<InstrSeqId, Goal>,
     /// Arms that wait for the fuel of a loop's first segment.
-    waiting: BTreeMap<InstrSeqId, Vec<((InstrSeqId, usize), usize)>>,
+    waiting: BTreeMap<InstrSeqId, Vec<(Place, usize)>>,
     flow: Flow,
 }
 

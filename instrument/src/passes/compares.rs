@@ -397,7 +397,7 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                 let constant = right.constant.is_some() || left.constant.is_some();
                 if let Some(ty) = compared_type(*op) {
                     let zero = right.constant == Some(0);
-                    if !zero && !(right.constant.is_some() && left.constant.is_some()) {
+                    if !(zero || right.constant.is_some() && left.constant.is_some()) {
                         let width = if matches!(ty, ValType::I32 | ValType::F32) {
                             4
                         } else {

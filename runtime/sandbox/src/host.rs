@@ -67,8 +67,7 @@ impl Host {
         side.write(layout::EXTRA_FUEL as usize, &extra.to_le_bytes());
         let budget = side.bytes(layout::BUDGET as usize, 8);
         let budget = u64::from_le_bytes(budget.try_into().expect("eight bytes"));
-        // Zero during set-up, which has a budget of its own.
-        budget != 0 && extra > budget
+        extra > budget
     }
 }
 

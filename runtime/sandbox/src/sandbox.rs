@@ -536,8 +536,9 @@ impl Setup<'_> {
                 ..Plan::default()
             },
         )?;
-        let instance = live.store.data().memory;
-        debug_assert_eq!(instance.is_some(), self.program.map.memories > 0);
+        let budget = crate::limits::FUEL_LIMIT_MAX;
+        live.side
+            .write(layout::BUDGET as usize, &budget.to_le_bytes());
         self.call(&mut live, "__sandglass_init", &[])?;
         if self.program.entry != EntryKind::Command {
             self.call(&mut live, abi::REACTOR_INITIALIZE, &[])?;
