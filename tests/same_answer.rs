@@ -8,6 +8,7 @@
 //!
 //! `SANDGLASS_EXECS` is how many inputs there are in all, `SANDGLASS_SEED` where the random numbers
 //! start, `CASE` a guest to run alone.
+#![expect(clippy::print_stdout, reason = "prints its seed and what was compared")]
 
 #[path = "same_answer/original.rs"]
 mod original;

@@ -5,6 +5,10 @@
 //! kind of trap. What we refuse is left out, and listed with the reason and a count.
 //!
 //! `SPEC=name` runs the files whose path contains the name and prints every failure.
+#![expect(
+    clippy::print_stdout,
+    reason = "prints what passed and what was left out, and why"
+)]
 
 #[path = "spec/values.rs"]
 mod values;
@@ -25,6 +29,9 @@ use wast::lexer::Lexer;
 use wast::parser::{ParseBuffer, parse};
 
 use world::{Kind, Verdict, World, kind};
+
+/// Each assertion's kind, line and verdict.
+type Verdicts = Vec<(Kind, usize, Verdict)>;
 
 /// Assertions that must hold, per cent.
 const PASS_MIN: f64 = 95.0;
@@ -242,7 +249,7 @@ fn verdicts(
     engine: &Engine,
     text: &str,
     probes: Option<Probes>,
-) -> Result<(Vec<(Kind, usize, Verdict)>, World), String> {
+) -> Result<(Verdicts, World), String> {
     let mut lexer = Lexer::new(text);
     lexer.allow_confusing_unicode(true);
     let buffer = ParseBuffer::new_with_lexer(lexer).map_err(|error| error.to_string())?;
