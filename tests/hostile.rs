@@ -59,7 +59,6 @@ fn meet(hostile: &Hostile) -> Result<(), String> {
     symbols.frames(100);
     let limits = Limits {
         input_bytes: 4096,
-        fuel: 20_000_000,
         memory_bytes: 64 << 20,
         ..Limits::STANDARD
     };

@@ -46,7 +46,7 @@ use passes::{compares, depth, edges, entry, exits, fuel, globals, marks};
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 1;
+pub const PASS_VERSION: u32 = 2;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -370,7 +370,7 @@ impl Instrumenter {
 }
 
 /// Fuel that all set-up functions together may spend: seconds.
-const SETUP_FUEL: i64 = 4_000_000_000;
+const SETUP_FUEL: i64 = 1_000_000_000;
 
 /// Depth that set-up functions may use before the host has set a limit.
 const DEFAULT_DEPTH: i32 = 10_000;

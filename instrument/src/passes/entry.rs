@@ -9,7 +9,7 @@
 use walrus::ir::{self};
 use walrus::{
     ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId,
-    Module,
+    Module, ValType,
 };
 
 use crate::emit::Code;
@@ -35,7 +35,11 @@ pub(crate) fn make_room(module: &mut Module) {
     let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else {
         return;
     };
-    let wanted = exported(module, "malloc").is_none();
+    let usable = |func: FunctionId| {
+        let (params, results) = module.types.params_results(module.funcs.get(func).ty());
+        params == [ValType::I32] && results == [ValType::I32]
+    };
+    let wanted = !exported(module, "malloc").is_some_and(usable);
     if let Some(maximum) = module
         .memories
         .get_mut(id)

@@ -28,7 +28,7 @@ pub enum SandboxError {
     #[error("cannot be instantiated: {0}")]
     Instantiate(String),
     /// A set-up function did not run to completion.
-    #[error("`{function}` failed before the first run: {reason}{}", if .stack.is_empty() { String::new() } else { format!("\n{}", .stack) })]
+    #[error("{function} failed before the first run: {reason}{}", if .stack.is_empty() { String::new() } else { format!("\n{}", .stack) })]
     Setup {
         /// Which one.
         function: String,
@@ -39,7 +39,7 @@ pub enum SandboxError {
     },
     /// There is no room for the input.
     #[error(
-        "no room for inputs of {0} bytes: `malloc` is not exported and memory cannot grow; export malloc, or lower --max-len"
+        "no room for inputs of {0} bytes: `malloc` has none to give, or is not exported and memory cannot grow; lower --max-len, or export malloc"
     )]
     NoInputRoom(u32),
     /// The virtual system was set up wrongly.

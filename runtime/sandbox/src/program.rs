@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sandglass_abi as abi;
+use sandglass_instrument::printable::printable;
 use sandglass_instrument::{ProbeMap, instrument};
 use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
 
@@ -225,7 +226,11 @@ fn link(module: &Module, options: &Options) -> Result<Linker<Host>, SandboxError
                 ExternType::Memory(_) => "a memory (link without --import-memory)".into(),
                 ExternType::Tag(_) => "a tag".into(),
             };
-            unknown.push(format!("`{}.{}` ({kind})", import.module(), import.name()));
+            unknown.push(format!(
+                "`{}.{}` ({kind})",
+                printable(import.module()),
+                printable(import.name())
+            ));
         }
     }
     if unknown.is_empty() {

@@ -604,8 +604,13 @@ impl Setup<'_> {
                     .iter()
                     .map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
                 let stack = stack.collect::<Vec<_>>().join("\n");
+                let function = if name == "__sandglass_init" {
+                    "the start function or a data segment".into()
+                } else {
+                    format!("`{name}`")
+                };
                 Err(SandboxError::Setup {
-                    function: name.into(),
+                    function,
                     reason,
                     stack,
                 })
@@ -643,7 +648,8 @@ impl Setup<'_> {
         let bytes = self.limits.input_bytes;
         let no_room = || SandboxError::NoInputRoom(bytes);
         let instance = live.store.data().instance();
-        let address = if instance.get_func(&mut live.store, "malloc").is_some() {
+        let malloc = instance.get_typed_func::<u32, u32>(&mut live.store, "malloc");
+        let address = if malloc.is_ok() {
             match self.call(live, "malloc", &[Val::I32(bytes.max(1).cast_signed())])? {
                 Some(Val::I32(address)) if address != 0 => address.cast_unsigned(),
                 _ => return Err(no_room()),

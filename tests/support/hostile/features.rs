@@ -151,7 +151,11 @@ pub(super) fn all() -> Vec<Hostile> {
         ),
         Hostile::new("feature-tail-call", tail_call(), Expect::Ends("valid")),
         Hostile::new("feature-try-table", try_table(), Expect::Ends("valid")),
-        Hostile::new("feature-gc-structs", gc_structs(), Expect::Refused("gc")),
+        Hostile::new(
+            "feature-gc-structs",
+            gc_structs(),
+            Expect::Refused("garbage-collected"),
+        ),
     ]
 }
 
