@@ -5,7 +5,7 @@
 
 use sandglass_engine::{Exit, TrapKind};
 use sandglass_sandbox::wasi::{Fault, FunctionId, GuestMemory, Setup, Stop, System};
-use sandglass_sandbox::{Limits, THREAD_STACK_BYTES};
+use sandglass_sandbox::{HEADROOM_BYTES, Limits, THREAD_STACK_BYTES};
 use wasmtime::{
     Caller, Config, Engine, Error, ExternType, Instance, InstancePre, Linker, Memory, Module,
     ResourceLimiter, Store, ThrownException, Trap, Val,
@@ -195,6 +195,16 @@ fn set_up(store: &mut Store<Outside>, instance: Instance, memory: Memory, input_
     }
     if let Ok(setup) = instance.get_typed_func::<(), ()>(&mut *store, "sandglass_setup") {
         setup.call(&mut *store, ()).expect("it ran in the sandbox");
+    }
+    let free = instance.get_typed_func::<u32, ()>(&mut *store, "free");
+    if let (Some(malloc), Ok(free)) = (&malloc, free) {
+        let block = malloc
+            .call(&mut *store, HEADROOM_BYTES)
+            .expect("it ran in the sandbox");
+        if block != 0 {
+            free.call(&mut *store, block)
+                .expect("it ran in the sandbox");
+        }
     }
     match malloc {
         Some(malloc) => malloc

@@ -28,7 +28,7 @@ pub use error::SandboxError;
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
-pub use sandbox::{INPUT_FILE, RawFrame, Replay, Sandbox, on_guest_thread};
+pub use sandbox::{HEADROOM_BYTES, INPUT_FILE, RawFrame, Replay, Sandbox, on_guest_thread};
 
 /// Can memories be watched through page protection here? If not, programs are built with
 /// [`Build::Marks`].

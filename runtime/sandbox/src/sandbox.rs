@@ -27,6 +27,10 @@ use crate::wasi;
 /// The name under which a command finds its input, where `@@` stands in its arguments.
 pub const INPUT_FILE: &str = "/input";
 
+/// Heap that a guest with `malloc` and `free` has at hand in every run, beside the input: more than
+/// what parsers of small inputs take, and little to map.
+pub const HEADROOM_BYTES: u32 = 4 << 20;
+
 /// Elements to which a table may grow; as many as a module may begin with.
 const TABLE_ELEMENTS_MAX: usize = 1_000_000;
 
@@ -129,12 +133,18 @@ impl Sandbox {
         );
         install_handler();
         let reader = Arc::new(Reader::new(&program.map));
-        let setup = Setup {
+        let setup = |headroom| Setup {
             program,
             limits,
             reader: &reader,
+            headroom,
         };
-        let (mut live, input_address) = setup.start()?;
+        // An allocator that cannot give a block of that size, or does not take it back, goes without.
+        let started = setup(true).start().or_else(|error| match error {
+            SandboxError::NoInputRoom(_) | SandboxError::Setup { .. } => setup(false).start(),
+            error => Err(error),
+        });
+        let (mut live, input_address) = started?;
         let saved = live.store.data_mut().system.snapshot();
         let side = live.side.clone();
         let mut snapshots = Vec::new();
@@ -496,6 +506,8 @@ struct Setup<'a> {
     program: &'a Arc<Program>,
     limits: &'a Limits,
     reader: &'a Arc<Reader>,
+    /// Let the heap grow first?
+    headroom: bool,
 }
 
 impl Setup<'_> {
@@ -643,6 +655,23 @@ impl Setup<'_> {
         Ok((block.cast_signed(), (block + 4).cast_signed()))
     }
 
+    /// Lets the heap grow before the snapshot: a block is taken and given back. A run that grows
+    /// memory must be followed by a new instance, which costs ten times what most runs do.
+    fn make_headroom(&self, live: &mut Live) -> Result<(), SandboxError> {
+        let instance = live.store.data().instance();
+        let free = instance.get_typed_func::<u32, ()>(&mut live.store, "free");
+        if self.headroom
+            && free.is_ok()
+            && self.limits.memory_bytes >= 8 * u64::from(HEADROOM_BYTES)
+        {
+            let block = self.call(live, "malloc", &[Val::I32(HEADROOM_BYTES.cast_signed())])?;
+            if let Some(Val::I32(block)) = block.filter(|b| !matches!(b, Val::I32(0))) {
+                self.call(live, "free", &[Val::I32(block)])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where inputs go: `malloc` when exported, else pages of their own.
     fn input_buffer(&self, live: &mut Live) -> Result<u32, SandboxError> {
         let bytes = self.limits.input_bytes;
@@ -650,6 +679,7 @@ impl Setup<'_> {
         let instance = live.store.data().instance();
         let malloc = instance.get_typed_func::<u32, u32>(&mut live.store, "malloc");
         let address = if malloc.is_ok() {
+            self.make_headroom(live)?;
             match self.call(live, "malloc", &[Val::I32(bytes.max(1).cast_signed())])? {
                 Some(Val::I32(address)) if address != 0 => address.cast_unsigned(),
                 _ => return Err(no_room()),
