@@ -7,9 +7,9 @@
 //!
 //! **Bounds.** Debug information is as hostile as the module. It is read one unit at a time, when it is first needed,
 //! without recursion and without allocating what a header promises. [`Symbols::new`] reads 32 million steps (attributes
-//! and bytes of abbreviations) at most, a look-up at most [`CANDIDATES_MAX`] units of the sizes given in `unit.rs` and
+//! and bytes of abbreviations) at most, a look-up at most `CANDIDATES_MAX` units of the sizes given in `unit.rs` and
 //! `lines.rs`: about a second for each of these in the worst file, ten microseconds a look-up in a real one. Tables that have been
-//! read are kept up to [`CACHE_BYTES`]. A look-up's answer depends on the file and the offset only, never on what was
+//! read are kept up to `CACHE_BYTES`. A look-up's answer depends on the file and the offset only, never on what was
 //! looked up before, so stack hashes can be built on it.
 //!
 //! All text that comes out, [`Frame::raw_name`] apart, has been through [`printable`](crate::printable::printable).
