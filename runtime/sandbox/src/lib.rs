@@ -11,24 +11,30 @@
 
 mod cache;
 mod compile;
+mod ending;
 mod error;
 mod host;
+mod input_place;
 mod limits;
+mod live;
 mod memory;
 mod observe;
 mod pages;
 mod program;
 mod reset;
 mod sandbox;
+mod setup;
 pub mod wasi;
 
 pub use cache::Cache;
 pub use compile::{Build, THREAD_STACK_BYTES};
+pub use ending::RawFrame;
 pub use error::SandboxError;
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
-pub use sandbox::{HEADROOM_BYTES, INPUT_FILE, RawFrame, Replay, Sandbox, on_guest_thread};
+pub use sandbox::{Replay, Sandbox, on_guest_thread};
+pub use setup::{HEADROOM_BYTES, INPUT_FILE};
 
 /// Can memories be watched through page protection here? If not, programs are built with
 /// [`Build::Marks`].

@@ -28,6 +28,7 @@ impl Reader {
     }
 
     /// Number of probes.
+    #[inline]
     pub(crate) fn probes(&self) -> usize {
         self.weights.len()
     }
@@ -97,6 +98,7 @@ impl Reader {
     }
 
     /// Zeroes everything that the run counted.
+    #[inline]
     pub(crate) fn clear(&self, counters: &mut [u32]) {
         for chunk in 0..self.arms.len().div_ceil(16) {
             let range = chunk * 16..(chunk * 16 + 16).min(self.arms.len());

@@ -84,7 +84,17 @@ impl Snapshot {
         self.image.size()
     }
 
+    /// The bytes that the snapshot has there.
+    ///
+    /// # Panics
+    /// Outside the snapshot.
+    #[inline]
+    pub(crate) fn saved(&self, offset: usize, bytes: usize) -> &[u8] {
+        self.image.bytes(offset, bytes)
+    }
+
     /// Puts the memory back. Growth is undone by the caller, with a new instance.
+    #[inline]
     pub(crate) fn reset(&mut self) {
         let (region, image) = (&self.region, &self.image);
         match &mut self.how {

@@ -11,28 +11,22 @@ use sandglass_abi as abi;
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{Detail, Exit, Interest, Outcome, TrapKind};
 use sandglass_instrument::layout;
-use wasmtime::{AsContextMut, Instance, Memory, Store, Trap, TypedFunc, Val, WasmBacktrace};
+use wasmtime::AsContextMut;
 
 use crate::compile::{Build, THREAD_STACK_BYTES};
+use crate::ending::{RawFrame, stack, trap};
 use crate::error::SandboxError;
-use crate::host::{Ended, Host};
+use crate::host::Ended;
+use crate::input_place::InputPlace;
 use crate::limits::Limits;
-use crate::memory::{Plan, with_plan};
+use crate::live::{Live, Run, instantiate};
+use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
 use crate::pages::{Region, install_handler, take_trap_pc};
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
+use crate::setup::{INPUT_FILE, Setup};
 use crate::wasi;
-
-/// The name under which a command finds its input, where `@@` stands in its arguments.
-pub const INPUT_FILE: &str = "/input";
-
-/// Heap that a guest with `malloc` and `free` has at hand in every run, beside the input: more than
-/// what parsers of small inputs take, and little to map.
-pub const HEADROOM_BYTES: u32 = 4 << 20;
-
-/// Elements to which a table may grow; as many as a module may begin with.
-const TABLE_ELEMENTS_MAX: usize = 1_000_000;
 
 thread_local! {
     static GUEST_THREAD: Cell<bool> = const { Cell::new(false) };
@@ -71,40 +65,10 @@ pub struct Sandbox {
     snapshots: Vec<Snapshot>,
     side: Arc<Region>,
     saved: wasi::Saved,
-    /// Where inputs go in the first memory.
-    input_address: u32,
+    /// Where a reactor's inputs go.
+    input: Option<InputPlace>,
     /// Runs that needed a new instance.
     renewals: u64,
-}
-
-/// Handles into the current instance.
-struct Live {
-    store: Store<Host>,
-    run: Run,
-    memories: Vec<Memory>,
-    /// The guest's memories, in index order.
-    regions: Vec<Arc<Region>>,
-    /// Their marks, in the same order, if the build has marks.
-    marks: Vec<Arc<Region>>,
-    side: Arc<Region>,
-    /// Everything that instantiation asked memory for, in that order; `None` is wasmtime's own.
-    asked: Vec<Option<Arc<Region>>>,
-}
-
-#[derive(Clone)]
-enum Run {
-    Reactor(TypedFunc<(u32, u32), i32>),
-    Answering(TypedFunc<(), i32>),
-    Silent(TypedFunc<(), ()>),
-}
-
-/// A frame of a guest's stack, innermost first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawFrame {
-    /// Function index in the original module.
-    pub function: u32,
-    /// Offset of the operator in the original file; `None` if unknown.
-    pub offset: Option<u32>,
 }
 
 /// What a replay shows.
@@ -145,6 +109,8 @@ impl Sandbox {
             error => Err(error),
         });
         let (mut live, input_address) = started?;
+        let input = (program.entry == EntryKind::Reactor)
+            .then(|| InputPlace::new(&live.regions[0], input_address, limits.input_bytes));
         let saved = live.store.data_mut().system.snapshot();
         let side = live.side.clone();
         let mut snapshots = Vec::new();
@@ -160,7 +126,7 @@ impl Sandbox {
             snapshots,
             side,
             saved,
-            input_address,
+            input,
             renewals: 0,
         };
         sandbox.arm();
@@ -174,7 +140,13 @@ impl Sandbox {
     /// Off a guest thread, where a guest could overflow the stack.
     #[inline]
     pub fn run(&mut self, input: &[u8], interest: &Interest, wants_detail: bool) -> Outcome {
-        let (exit, site, _) = self.execute(input, false);
+        let (exit, site) = match self.call(input) {
+            Ok(answer) => (answered(answer), 0),
+            Err(error) => {
+                let (exit, site, _) = self.ended(&error, false);
+                (exit, site)
+            }
+        };
         let outcome = self.observe(input, exit, site, Some(interest), wants_detail);
         self.reset();
         outcome
@@ -188,7 +160,10 @@ impl Sandbox {
     /// As [`Sandbox::replay`]; before the reset, `look` sees the first guest memory (or nothing)
     /// as the run left it. For tests that compare more than outcomes.
     pub fn replay_and_look(&mut self, input: &[u8], look: &mut dyn FnMut(&[u8])) -> Replay {
-        let (exit, site, frames) = self.execute(input, true);
+        let (exit, site, frames) = match self.call(input) {
+            Ok(answer) => (answered(answer), 0, Vec::new()),
+            Err(error) => self.ended(&error, true),
+        };
         match self.live().regions.first() {
             Some(region) => look(region.bytes(0, region.size())),
             None => look(&[]),
@@ -274,82 +249,79 @@ impl Sandbox {
             .expect("an instance is missing only inside `renew`")
     }
 
-    fn execute(&mut self, input: &[u8], frames: bool) -> (Exit, u32, Vec<RawFrame>) {
+    /// Enters the guest; what it answered, or why it did not.
+    #[inline(always)]
+    fn call(&mut self, input: &[u8]) -> wasmtime::Result<i32> {
         assert!(
             GUEST_THREAD.get(),
             "a sandbox needs the stack of a guest thread"
         );
         let input = &input[..input.len().min(self.limits.input_bytes as usize)];
-        let address = self.input_address;
         let live = self
             .instance
             .as_mut()
             .expect("an instance is missing only inside `renew`");
-        let returned = match &live.run {
+        match &live.run {
             Run::Reactor(run) => {
-                live.regions[0].write(address as usize, input);
-                self.snapshots[0].mark(address as usize, input.len());
-                run.call(&mut live.store, (address, input.len() as u32))
+                let place = self
+                    .input
+                    .as_mut()
+                    .expect("a reactor has a place for inputs");
+                place.put(input, &live.regions[0], &self.snapshots[0]);
+                run.call(&mut live.store, (place.address(), input.len() as u32))
             }
             Run::Answering(run) => run.call(&mut live.store, ()),
             Run::Silent(run) => {
                 give_input(&mut live.store.data_mut().system, &self.program, input);
                 run.call(&mut live.store, ()).map(|()| abi::VALID)
             }
-        };
-        match returned {
-            Ok(abi::VALID) => (Exit::Valid, 0, Vec::new()),
-            Ok(abi::INVALID) => (Exit::Invalid, 0, Vec::new()),
-            Ok(other) => (Exit::HarnessError(other), 0, Vec::new()),
-            Err(error) => self.ended(&error, frames),
         }
     }
 
     /// Names the end of a run that did not return.
     #[cold]
     fn ended(&mut self, error: &wasmtime::Error, frames: bool) -> (Exit, u32, Vec<RawFrame>) {
-        let command = self.program.entry == EntryKind::Command;
         let live = self
             .instance
             .as_mut()
             .expect("an instance is missing only inside `renew`");
-        let stopped = live.store.data_mut().stop.take();
-        let stack = stack(error, &self.program);
-        let pc = take_trap_pc();
-        let top = stack.first().and_then(|frame| frame.offset);
-        let top = top
-            .or_else(|| {
-                if stopped.is_none() {
-                    self.program.operator_at(pc)
+        match live.store.data_mut().stop.take() {
+            Some(Ended { exit, site }) => {
+                let exit = match exit {
+                    Exit::ExitCode(0) if self.program.entry == EntryKind::Command => Exit::Valid,
+                    Exit::ExitCode(_) if self.program.entry == EntryKind::Command => Exit::Invalid,
+                    exit => exit,
+                };
+                let stack = if frames || (site == 0 && exit.is_finding()) {
+                    stack(error, &self.program)
                 } else {
-                    None
+                    Vec::new()
+                };
+                let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);
+                let site = if exit.is_finding() && site == 0 {
+                    top
+                } else {
+                    site
+                };
+                (exit, site, if frames { stack } else { Vec::new() })
+            }
+            None => {
+                let exit = trap(error);
+                if exit == Exit::Trap(TrapKind::UncaughtException) {
+                    live.store.as_context_mut().take_pending_exception();
                 }
-            })
-            .unwrap_or(0);
-        let Ended { exit, site } = stopped.unwrap_or_else(|| Ended {
-            exit: trap(error),
-            site: top,
-        });
-        // The guest's own `unreachable`s are host calls: one that traps is the budget's.
-        let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) {
-            Exit::Hang
-        } else {
-            exit
-        };
-        let exit = match exit {
-            Exit::ExitCode(0) if command => Exit::Valid,
-            Exit::ExitCode(_) if command => Exit::Invalid,
-            exit => exit,
-        };
-        let site = if site == 0 && exit.is_finding() {
-            top
-        } else {
-            site
-        };
-        if exit == Exit::Trap(TrapKind::UncaughtException) {
-            live.store.as_context_mut().take_pending_exception();
+                // The guest's own `unreachable`s are host calls: one that traps is the budget's.
+                let exit = match exit {
+                    Exit::Trap(TrapKind::Unreachable) => Exit::Hang,
+                    exit => exit,
+                };
+                let pc = take_trap_pc();
+                let stack = stack(error, &self.program);
+                let top = stack.first().and_then(|frame| frame.offset);
+                let site = top.or_else(|| self.program.operator_at(pc)).unwrap_or(0);
+                (exit, site, if frames { stack } else { Vec::new() })
+            }
         }
-        (exit, site, if frames { stack } else { Vec::new() })
     }
 
     #[inline]
@@ -414,6 +386,7 @@ impl Sandbox {
         outcome
     }
 
+    #[inline]
     fn refused_memory(&self) -> bool {
         self.live().regions[..self.snapshots.len()]
             .iter()
@@ -423,6 +396,9 @@ impl Sandbox {
     /// Back to the snapshot.
     #[inline]
     fn reset(&mut self) {
+        if let Some(place) = &mut self.input {
+            place.take(&self.snapshots[0]);
+        }
         for snapshot in &mut self.snapshots {
             snapshot.reset();
         }
@@ -490,6 +466,16 @@ impl Sandbox {
     }
 }
 
+/// What an entry point's answer says.
+#[inline]
+fn answered(answer: i32) -> Exit {
+    match answer {
+        abi::VALID => Exit::Valid,
+        abi::INVALID => Exit::Invalid,
+        other => Exit::HarnessError(other),
+    }
+}
+
 /// Stdin and `@@` of a command.
 fn give_input(system: &mut wasi::System, program: &Program, input: &[u8]) {
     if program.options.args.iter().any(|arg| arg.contains("@@")) {
@@ -499,337 +485,4 @@ fn give_input(system: &mut wasi::System, program: &Program, input: &[u8]) {
     } else {
         system.set_stdin(input);
     }
-}
-
-/// Everything before the snapshot.
-struct Setup<'a> {
-    program: &'a Arc<Program>,
-    limits: &'a Limits,
-    reader: &'a Arc<Reader>,
-    /// Let the heap grow first?
-    headroom: bool,
-}
-
-impl Setup<'_> {
-    fn start(&self) -> Result<(Live, u32), SandboxError> {
-        let options = &self.program.options;
-        let args = options
-            .args
-            .iter()
-            .map(|arg| arg.replace("@@", INPUT_FILE))
-            .collect::<Vec<_>>();
-        let system = wasi::System::new(&wasi::Setup {
-            args: &args,
-            env: &options.env,
-            files: &options.files,
-            output_bytes: self.limits.output_bytes,
-            file_bytes: self.limits.file_bytes,
-        });
-        let host = Host {
-            system: system.map_err(|error| SandboxError::System(error.to_string()))?,
-            map: self.program.map.clone(),
-            reader: self.reader.clone(),
-            stop: None,
-            texts: Vec::new(),
-            side: None,
-            marks: None,
-            memory: None,
-            tables: wasmtime::StoreLimitsBuilder::new()
-                .table_elements(TABLE_ELEMENTS_MAX)
-                .build(),
-            instance: None,
-        };
-        let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
-        let mut live = instantiate(
-            self.program,
-            host,
-            Plan {
-                limit_bytes,
-                ..Plan::default()
-            },
-        )?;
-        let budget = crate::limits::FUEL_LIMIT_MAX;
-        live.side
-            .write(layout::BUDGET as usize, &budget.to_le_bytes());
-        self.call(&mut live, "__sandglass_init", &[])?;
-        if self.program.entry != EntryKind::Command {
-            self.call(&mut live, abi::REACTOR_INITIALIZE, &[])?;
-        }
-        let (argc, argv) = self.arguments(&mut live)?;
-        self.call(
-            &mut live,
-            abi::INITIALIZE,
-            &[Val::I32(argc), Val::I32(argv)],
-        )?;
-        self.call(&mut live, abi::SETUP, &[])?;
-        let input = if self.program.entry == EntryKind::Reactor {
-            self.input_buffer(&mut live)?
-        } else {
-            0
-        };
-        self.call(&mut live, "__sandglass_save", &[])?;
-        Ok((live, input))
-    }
-
-    /// Calls an export before the snapshot, if it exists. Returns its first result.
-    fn call(&self, live: &mut Live, name: &str, args: &[Val]) -> Result<Option<Val>, SandboxError> {
-        let instance = live.store.data().instance();
-        let Some(func) = instance.get_func(&mut live.store, name) else {
-            return Ok(None);
-        };
-        let ty = func.ty(&live.store);
-        let fits = ty.params().len() == args.len()
-            && ty
-                .params()
-                .zip(args)
-                .all(|(param, arg)| matches!((&param, arg), (wasmtime::ValType::I32, Val::I32(_))));
-        if !fits || ty.results().len() > 1 {
-            let expected = if args.is_empty() {
-                "[] -> []"
-            } else {
-                "[i32 i32] -> [i32]"
-            };
-            return Err(SandboxError::ExportType {
-                name: name.into(),
-                found: crate::program::type_text(&ty),
-                expected,
-            });
-        }
-        let mut results = vec![Val::I32(0); ty.results().len()];
-        match func.call(&mut live.store, args, &mut results) {
-            Ok(()) => Ok(results.into_iter().next()),
-            Err(error) => {
-                let stopped = live.store.data_mut().stop.take();
-                let exit = stopped.map_or_else(|| trap(&error), |ended| ended.exit);
-                let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) {
-                    Exit::Hang
-                } else {
-                    exit
-                };
-                let reason = match exit {
-                    Exit::Trap(kind) => format!("trap: {}", kind.name()),
-                    Exit::ExitCode(code) => format!("it called exit({code})"),
-                    exit => exit.kind().to_string(),
-                };
-                let frames = stack(&error, self.program);
-                let stack = frames
-                    .iter()
-                    .map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
-                let stack = stack.collect::<Vec<_>>().join("\n");
-                let function = if name == "__sandglass_init" {
-                    "the start function or a data segment".into()
-                } else {
-                    format!("`{name}`")
-                };
-                Err(SandboxError::Setup {
-                    function,
-                    reason,
-                    stack,
-                })
-            }
-        }
-    }
-
-    /// Addresses of an `argc` and an `argv` for `LLVMFuzzerInitialize`, or null without malloc.
-    fn arguments(&self, live: &mut Live) -> Result<(i32, i32), SandboxError> {
-        let instance = live.store.data().instance();
-        if instance
-            .get_func(&mut live.store, abi::INITIALIZE)
-            .is_none()
-        {
-            return Ok((0, 0));
-        }
-        // argc, a pointer to argv, argv itself (one name, NULL), the name.
-        let block = match self.call(live, "malloc", &[Val::I32(32)])? {
-            Some(Val::I32(block)) if block != 0 => block.cast_unsigned(),
-            _ => return Ok((0, 0)),
-        };
-        let mut bytes = [0; 32];
-        bytes[0] = 1;
-        bytes[4..8].copy_from_slice(&(block + 8).to_le_bytes());
-        bytes[8..12].copy_from_slice(&(block + 16).to_le_bytes());
-        bytes[16..22].copy_from_slice(b"target");
-        if (block as usize).saturating_add(32) <= live.regions[0].size() {
-            live.regions[0].write(block as usize, &bytes);
-        }
-        Ok((block.cast_signed(), (block + 4).cast_signed()))
-    }
-
-    /// Lets the heap grow before the snapshot: a block is taken and given back. A run that grows
-    /// memory must be followed by a new instance, which costs ten times what most runs do.
-    fn make_headroom(&self, live: &mut Live) -> Result<(), SandboxError> {
-        let instance = live.store.data().instance();
-        let free = instance.get_typed_func::<u32, ()>(&mut live.store, "free");
-        if self.headroom
-            && free.is_ok()
-            && self.limits.memory_bytes >= 8 * u64::from(HEADROOM_BYTES)
-        {
-            let block = self.call(live, "malloc", &[Val::I32(HEADROOM_BYTES.cast_signed())])?;
-            if let Some(Val::I32(block)) = block.filter(|b| !matches!(b, Val::I32(0))) {
-                self.call(live, "free", &[Val::I32(block)])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where inputs go: `malloc` when exported, else pages of their own.
-    fn input_buffer(&self, live: &mut Live) -> Result<u32, SandboxError> {
-        let bytes = self.limits.input_bytes;
-        let no_room = || SandboxError::NoInputRoom(bytes);
-        let instance = live.store.data().instance();
-        let malloc = instance.get_typed_func::<u32, u32>(&mut live.store, "malloc");
-        let address = if malloc.is_ok() {
-            self.make_headroom(live)?;
-            match self.call(live, "malloc", &[Val::I32(bytes.max(1).cast_signed())])? {
-                Some(Val::I32(address)) if address != 0 => address.cast_unsigned(),
-                _ => return Err(no_room()),
-            }
-        } else {
-            let memory = live.memories.first().copied().ok_or_else(no_room)?;
-            if u64::from(bytes) > layout::INPUT_PAGES << 16 {
-                return Err(no_room());
-            }
-            let old = memory
-                .grow(&mut live.store, layout::INPUT_PAGES)
-                .map_err(|_| no_room())?;
-            u32::try_from(old * 65536).map_err(|_| no_room())?
-        };
-        let end = u64::from(address) + u64::from(bytes);
-        if end <= live.regions[0].size() as u64 {
-            Ok(address)
-        } else {
-            Err(no_room())
-        }
-    }
-}
-
-fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<Live, SandboxError> {
-    let mut store = Store::new(program.module.engine(), host);
-    store.limiter(|host| &mut host.tables);
-    let (instance, made) = with_plan(plan, || program.pre.instantiate(&mut store));
-    let failed = |error: wasmtime::Error| SandboxError::Instantiate(format!("{error:#}"));
-    let instance = instance.map_err(failed)?;
-    let run = match program.entry {
-        EntryKind::Reactor => Run::Reactor(
-            instance
-                .get_typed_func(&mut store, "__sandglass_run")
-                .map_err(failed)?,
-        ),
-        EntryKind::Property => Run::Answering(
-            instance
-                .get_typed_func(&mut store, "__sandglass_run")
-                .map_err(failed)?,
-        ),
-        EntryKind::Command | EntryKind::Generator => Run::Silent(
-            instance
-                .get_typed_func(&mut store, "__sandglass_run")
-                .map_err(failed)?,
-        ),
-    };
-    // wasmtime may have asked for memories of its own (the heap of exceptions): ours are the ones
-    // that lie where an export of ours does.
-    let mut find = |name: &str| {
-        let memory = instance.get_memory(&mut store, name)?;
-        let region = made
-            .iter()
-            .find(|region| region.base() == memory.data_ptr(&store))?;
-        Some((memory, region.clone()))
-    };
-    let guests = (0..program.map.memories).map(|n| find(&format!("__sandglass_memory_{n}")));
-    let guests = guests
-        .collect::<Option<Vec<_>>>()
-        .expect("the entry pass exports every memory");
-    let (memories, regions): (Vec<_>, Vec<_>) = guests.into_iter().unzip();
-    let marks = (0..)
-        .map_while(|n| find(&format!("__sandglass_marks_{n}")))
-        .map(|(_, region)| region)
-        .collect::<Vec<_>>();
-    let (_, side) = find("__sandglass_side").expect("every program has a side memory");
-    let ours = |region: &Arc<Region>| {
-        let known = regions.iter().chain(&marks).chain([&side]);
-        known
-            .into_iter()
-            .any(|r| Arc::ptr_eq(r, region))
-            .then(|| region.clone())
-    };
-    let asked = made.iter().map(ours).collect();
-    let host = store.data_mut();
-    host.memory = memories.first().copied();
-    host.marks = marks.first().cloned();
-    host.side = Some(side.clone());
-    host.instance = Some(instance);
-    Ok(Live {
-        store,
-        run,
-        memories,
-        regions,
-        marks,
-        side,
-        asked,
-    })
-}
-
-impl Host {
-    /// The instance that this state belongs to.
-    fn instance(&self) -> Instance {
-        self.instance.expect("set when it is instantiated")
-    }
-}
-
-fn trap(error: &wasmtime::Error) -> Exit {
-    if error.is::<wasmtime::ThrownException>() {
-        return Exit::Trap(TrapKind::UncaughtException);
-    }
-    let Some(trap) = error.downcast_ref::<Trap>() else {
-        return Exit::Trap(TrapKind::Other);
-    };
-    Exit::Trap(match trap {
-        Trap::UnreachableCodeReached => TrapKind::Unreachable,
-        Trap::MemoryOutOfBounds => TrapKind::OutOfBounds,
-        Trap::TableOutOfBounds => TrapKind::TableOutOfBounds,
-        Trap::IndirectCallToNull | Trap::NullReference => TrapKind::NullReference,
-        Trap::BadSignature => TrapKind::BadSignature,
-        Trap::IntegerOverflow => TrapKind::IntegerOverflow,
-        Trap::IntegerDivisionByZero => TrapKind::DivideByZero,
-        Trap::BadConversionToInteger => TrapKind::BadConversion,
-        // The native limit: the depth limit is there so that it is never met first.
-        Trap::StackOverflow => return Exit::StackOverflow,
-        _ => TrapKind::Other,
-    })
-}
-
-/// The guest's frames of an error, by original function and offset. Functions of ours are left
-/// out.
-fn stack(error: &wasmtime::Error, program: &Program) -> Vec<RawFrame> {
-    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else {
-        return Vec::new();
-    };
-    let map = &program.map;
-    let imported = program
-        .module
-        .imports()
-        .filter(|i| matches!(i.ty(), wasmtime::ExternType::Func(_)))
-        .count() as u32;
-    let mut frames = Vec::new();
-    for frame in backtrace.frames() {
-        let body = match frame.module_offset() {
-            Some(offset) => map.body(offset as u32),
-            // Bodies are emitted in index order.
-            None => frame
-                .func_index()
-                .checked_sub(imported)
-                .and_then(|n| map.bodies.get(n as usize)),
-        };
-        let Some(body) = body.filter(|body| body.function != u32::MAX) else {
-            continue;
-        };
-        let offset = frame
-            .module_offset()
-            .and_then(|offset| map.original_offset(offset as u32));
-        frames.push(RawFrame {
-            function: body.function,
-            offset,
-        });
-    }
-    frames
 }

@@ -316,6 +316,7 @@ impl System {
     ///
     /// Costs as much as changed since the last reset to (or snapshot of) the same state, and a
     /// whole copy for another state, which may be of another system with the same set-up.
+    #[inline]
     pub fn reset(&mut self, saved: &Saved) {
         let same = matches!(&self.base, Some(base) if Arc::ptr_eq(&base.0, &saved.0));
         if same && !self.touched {

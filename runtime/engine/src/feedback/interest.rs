@@ -91,12 +91,13 @@ pub struct FindingFilter {
 
 impl FindingFilter {
     /// Whether no finding with this exit ended at this site yet.
+    #[inline]
     pub fn is_new(&self, exit: Exit, site: u32) -> bool {
         self.known.binary_search(&(exit, site)).is_err()
     }
 
     /// Records a finding.
-    pub(crate) fn absorb(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
+    pub fn absorb(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
         self.seen.absorb(counts);
         if let Err(at) = self.known.binary_search(&(exit, site)) {
             self.known.insert(at, (exit, site));

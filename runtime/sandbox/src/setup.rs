@@ -1,0 +1,237 @@
+//! Set-up: everything before the snapshot.
+//!
+//! In: a program and limits. Out: an instance whose start functions ran to completion, whose heap
+//! has room at hand, and which has a place for inputs. It takes no snapshot.
+
+use std::sync::Arc;
+
+use sandglass_abi as abi;
+use sandglass_engine::{Exit, TrapKind};
+use sandglass_instrument::layout;
+use wasmtime::Val;
+
+use crate::ending::{stack, trap};
+use crate::error::SandboxError;
+use crate::host::Host;
+use crate::limits::Limits;
+use crate::live::{Live, instantiate};
+use crate::memory::Plan;
+use crate::observe::Reader;
+use crate::program::{EntryKind, Program};
+use crate::wasi;
+
+/// The name under which a command finds its input, where `@@` stands in its arguments.
+pub const INPUT_FILE: &str = "/input";
+
+/// Heap that a guest with `malloc` and `free` has at hand in every run, beside the input: more than
+/// what parsers of small inputs take, and little to map.
+pub const HEADROOM_BYTES: u32 = 4 << 20;
+
+/// Elements to which a table may grow; as many as a module may begin with.
+const TABLE_ELEMENTS_MAX: usize = 1_000_000;
+
+/// Everything before the snapshot.
+pub(crate) struct Setup<'a> {
+    pub(crate) program: &'a Arc<Program>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) reader: &'a Arc<Reader>,
+    /// Let the heap grow first?
+    pub(crate) headroom: bool,
+}
+
+impl Setup<'_> {
+    /// An instance that is ready for its snapshot, and where inputs go in its first memory.
+    ///
+    /// # Errors
+    /// When the module cannot be instantiated or a function of its set-up does not return.
+    pub(crate) fn start(&self) -> Result<(Live, u32), SandboxError> {
+        let options = &self.program.options;
+        let args = options
+            .args
+            .iter()
+            .map(|arg| arg.replace("@@", INPUT_FILE))
+            .collect::<Vec<_>>();
+        let system = wasi::System::new(&wasi::Setup {
+            args: &args,
+            env: &options.env,
+            files: &options.files,
+            output_bytes: self.limits.output_bytes,
+            file_bytes: self.limits.file_bytes,
+        });
+        let host = Host {
+            system: system.map_err(|error| SandboxError::System(error.to_string()))?,
+            map: self.program.map.clone(),
+            reader: self.reader.clone(),
+            stop: None,
+            texts: Vec::new(),
+            side: None,
+            marks: None,
+            memory: None,
+            tables: wasmtime::StoreLimitsBuilder::new()
+                .table_elements(TABLE_ELEMENTS_MAX)
+                .build(),
+            instance: None,
+        };
+        let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
+        let mut live = instantiate(
+            self.program,
+            host,
+            Plan {
+                limit_bytes,
+                ..Plan::default()
+            },
+        )?;
+        let budget = crate::limits::FUEL_LIMIT_MAX;
+        live.side
+            .write(layout::BUDGET as usize, &budget.to_le_bytes());
+        self.call(&mut live, "__sandglass_init", &[])?;
+        if self.program.entry != EntryKind::Command {
+            self.call(&mut live, abi::REACTOR_INITIALIZE, &[])?;
+        }
+        let (argc, argv) = self.arguments(&mut live)?;
+        self.call(
+            &mut live,
+            abi::INITIALIZE,
+            &[Val::I32(argc), Val::I32(argv)],
+        )?;
+        self.call(&mut live, abi::SETUP, &[])?;
+        let input = if self.program.entry == EntryKind::Reactor {
+            self.input_buffer(&mut live)?
+        } else {
+            0
+        };
+        self.call(&mut live, "__sandglass_save", &[])?;
+        Ok((live, input))
+    }
+
+    /// Calls an export before the snapshot, if it exists. Returns its first result.
+    fn call(&self, live: &mut Live, name: &str, args: &[Val]) -> Result<Option<Val>, SandboxError> {
+        let instance = live.store.data().instance();
+        let Some(func) = instance.get_func(&mut live.store, name) else {
+            return Ok(None);
+        };
+        let ty = func.ty(&live.store);
+        let fits = ty.params().len() == args.len()
+            && ty
+                .params()
+                .zip(args)
+                .all(|(param, arg)| matches!((&param, arg), (wasmtime::ValType::I32, Val::I32(_))));
+        if !fits || ty.results().len() > 1 {
+            let expected = if args.is_empty() {
+                "[] -> []"
+            } else {
+                "[i32 i32] -> [i32]"
+            };
+            return Err(SandboxError::ExportType {
+                name: name.into(),
+                found: crate::program::type_text(&ty),
+                expected,
+            });
+        }
+        let mut results = vec![Val::I32(0); ty.results().len()];
+        match func.call(&mut live.store, args, &mut results) {
+            Ok(()) => Ok(results.into_iter().next()),
+            Err(error) => {
+                let stopped = live.store.data_mut().stop.take();
+                let exit = stopped.map_or_else(|| trap(&error), |ended| ended.exit);
+                let exit = if stopped.is_none() && exit == Exit::Trap(TrapKind::Unreachable) {
+                    Exit::Hang
+                } else {
+                    exit
+                };
+                let reason = match exit {
+                    Exit::Trap(kind) => format!("trap: {}", kind.name()),
+                    Exit::ExitCode(code) => format!("it called exit({code})"),
+                    exit => exit.kind().to_string(),
+                };
+                let frames = stack(&error, self.program);
+                let stack = frames
+                    .iter()
+                    .map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
+                let stack = stack.collect::<Vec<_>>().join("\n");
+                let function = if name == "__sandglass_init" {
+                    "the start function or a data segment".into()
+                } else {
+                    format!("`{name}`")
+                };
+                Err(SandboxError::Setup {
+                    function,
+                    reason,
+                    stack,
+                })
+            }
+        }
+    }
+
+    /// Addresses of an `argc` and an `argv` for `LLVMFuzzerInitialize`, or null without malloc.
+    fn arguments(&self, live: &mut Live) -> Result<(i32, i32), SandboxError> {
+        let instance = live.store.data().instance();
+        if instance
+            .get_func(&mut live.store, abi::INITIALIZE)
+            .is_none()
+        {
+            return Ok((0, 0));
+        }
+        // argc, a pointer to argv, argv itself (one name, NULL), the name.
+        let block = match self.call(live, "malloc", &[Val::I32(32)])? {
+            Some(Val::I32(block)) if block != 0 => block.cast_unsigned(),
+            _ => return Ok((0, 0)),
+        };
+        let mut bytes = [0; 32];
+        bytes[0] = 1;
+        bytes[4..8].copy_from_slice(&(block + 8).to_le_bytes());
+        bytes[8..12].copy_from_slice(&(block + 16).to_le_bytes());
+        bytes[16..22].copy_from_slice(b"target");
+        if (block as usize).saturating_add(32) <= live.regions[0].size() {
+            live.regions[0].write(block as usize, &bytes);
+        }
+        Ok((block.cast_signed(), (block + 4).cast_signed()))
+    }
+
+    /// Lets the heap grow before the snapshot: a block is taken and given back. A run that grows
+    /// memory must be followed by a new instance, which costs ten times what most runs do.
+    fn make_headroom(&self, live: &mut Live) -> Result<(), SandboxError> {
+        let instance = live.store.data().instance();
+        let free = instance.get_typed_func::<u32, ()>(&mut live.store, "free");
+        if self.headroom
+            && free.is_ok()
+            && self.limits.memory_bytes >= 8 * u64::from(HEADROOM_BYTES)
+        {
+            let block = self.call(live, "malloc", &[Val::I32(HEADROOM_BYTES.cast_signed())])?;
+            if let Some(Val::I32(block)) = block.filter(|b| !matches!(b, Val::I32(0))) {
+                self.call(live, "free", &[Val::I32(block)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where inputs go: `malloc` when exported, else pages of their own.
+    fn input_buffer(&self, live: &mut Live) -> Result<u32, SandboxError> {
+        let bytes = self.limits.input_bytes;
+        let no_room = || SandboxError::NoInputRoom(bytes);
+        let instance = live.store.data().instance();
+        let malloc = instance.get_typed_func::<u32, u32>(&mut live.store, "malloc");
+        let address = if malloc.is_ok() {
+            self.make_headroom(live)?;
+            match self.call(live, "malloc", &[Val::I32(bytes.max(1).cast_signed())])? {
+                Some(Val::I32(address)) if address != 0 => address.cast_unsigned(),
+                _ => return Err(no_room()),
+            }
+        } else {
+            let memory = live.memories.first().copied().ok_or_else(no_room)?;
+            if u64::from(bytes) > layout::INPUT_PAGES << 16 {
+                return Err(no_room());
+            }
+            let old = memory
+                .grow(&mut live.store, layout::INPUT_PAGES)
+                .map_err(|_| no_room())?;
+            u32::try_from(old * 65536).map_err(|_| no_room())?
+        };
+        let end = u64::from(address) + u64::from(bytes);
+        if end <= live.regions[0].size() as u64 {
+            Ok(address)
+        } else {
+            Err(no_room())
+        }
+    }
+}
