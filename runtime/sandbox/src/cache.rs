@@ -1,8 +1,12 @@
 //! Cache: compiled modules on disk, keyed by content and configuration.
 //!
 //! Compiled code is native code, so the folder must be private (mode 0700, ours) and each entry
-//! carries a checksum keyed with a secret that lies in the folder. An entry that does not check
-//! out is ignored and written anew. Nothing of this ever leaves the machine.
+//! carries checksums keyed with a secret that lies in the folder. An entry that does not check out
+//! is ignored and written anew. Nothing of this ever leaves the machine.
+//!
+//! An entry is two files. `KEY.code` is what wasmtime wrote, and is mapped, not read: most of it is
+//! never looked at. `KEY.map` holds the checksums of both and the probe map. Files are put in place
+//! by renaming, so a mapped one never changes.
 //!
 //! One of the files that may use `unsafe`: wasmtime trusts what it deserialises. A safe version
 //! compiles each time: seconds in place of a millisecond.
@@ -11,8 +15,8 @@
     reason = "deserialises native code that this file has checked"
 )]
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
 use sandglass_instrument::{COST_VERSION, PASS_VERSION, ProbeMap};
@@ -21,7 +25,7 @@ use wasmtime::{Engine, Module};
 use crate::compile::Build;
 use crate::error::SandboxError;
 
-const MAGIC: &[u8; 8] = b"sandgl\x00\x02";
+const MAGIC: &[u8; 8] = b"sandgl\x00\x03";
 /// Fixed widths decode fastest.
 const CONFIG: bincode::config::Configuration<
     bincode::config::LittleEndian,
@@ -29,7 +33,7 @@ const CONFIG: bincode::config::Configuration<
 > = bincode::config::standard().with_fixed_int_encoding();
 
 const SECRET_BYTES: usize = 32;
-const HEADER_BYTES: usize = 8 + 32 + 8;
+const SUM_BYTES: usize = blake3::OUT_LEN;
 
 /// A folder of compiled modules.
 #[derive(Clone, Debug)]
@@ -91,21 +95,28 @@ impl Cache {
     }
 
     pub(crate) fn load(&self, key: &str, engine: &Engine) -> Option<(Module, ProbeMap)> {
-        let bytes = fs::read(self.folder.join(key)).ok()?;
-        let body = self.checked(&bytes)?;
-        let map_bytes = u64::from_le_bytes(body.get(..8)?.try_into().ok()?) as usize;
-        let (map, code) = body.get(8..)?.split_at_checked(map_bytes)?;
+        let bytes = fs::read(self.map_path(key)).ok()?;
+        let (code_sum, map) = self.checked(&bytes)?;
+        let mut code = File::open(self.code_path(key)).ok()?;
+        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
+        hasher.update_reader(&mut code).ok()?;
+        if hasher.finalize() != *code_sum {
+            return None;
+        }
+        code.rewind().ok()?;
         let (map, _) = bincode::serde::borrow_decode_from_slice(map, CONFIG).ok()?;
-        // SAFETY: the bytes were written by `store` below in a folder that only this user can
-        // write, and their keyed checksum holds.
-        let module = unsafe { Module::deserialize(engine, code) }.ok()?;
+        // SAFETY: the file was written by `store` below in a folder that only this user can write,
+        // its keyed checksum holds, and `store` never writes to a file that is in place.
+        let module = unsafe { Module::deserialize_open_file(engine, code) }.ok()?;
         Some((module, map))
     }
 
-    fn checked<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let (header, body) = bytes.split_at_checked(HEADER_BYTES - 8)?;
-        let sum = blake3::keyed_hash(&self.secret, body);
-        (header[..8] == *MAGIC && header[8..] == *sum.as_bytes()).then_some(body)
+    /// The checksum of the code, and the encoded probe map, if these bytes are an entry of ours.
+    fn checked<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8; SUM_BYTES], &'a [u8])> {
+        let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
+        let (sum, body) = rest.split_first_chunk::<SUM_BYTES>()?;
+        let holds = magic == MAGIC && blake3::keyed_hash(&self.secret, body) == *sum;
+        body.split_first_chunk().filter(|_| holds)
     }
 
     /// Stores what was compiled. A cache that cannot be written costs time, not correctness.
@@ -114,20 +125,30 @@ impl Cache {
         let Ok(map) = bincode::serde::encode_to_vec(map, CONFIG) else {
             return;
         };
-        let mut body = Vec::with_capacity(8 + map.len() + code.len());
-        body.extend((map.len() as u64).to_le_bytes());
-        body.extend(map);
-        body.extend(code);
+        let code_sum = blake3::keyed_hash(&self.secret, &code);
+        let body = [code_sum.as_bytes().as_slice(), &map].concat();
         let sum = blake3::keyed_hash(&self.secret, &body);
         let whole = [MAGIC.as_slice(), sum.as_bytes(), &body].concat();
         // Losing the entry only means compiling again.
-        drop(write_atomically(&self.folder.join(key), &whole));
+        if write_atomically(&self.code_path(key), &code).is_ok() {
+            drop(write_atomically(&self.map_path(key), &whole));
+        }
+    }
+
+    fn code_path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.code"))
+    }
+
+    fn map_path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.map"))
     }
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let mut file = fs::File::create(&temporary)?;
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let mut file = File::create(&temporary)?;
     file.write_all(bytes)?;
     drop(file);
     fs::rename(&temporary, path)
@@ -187,4 +208,45 @@ fn check_private(folder: &Path) -> Result<(), String> {
 #[cfg(not(unix))]
 fn check_private(_: &Path) -> Result<(), String> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandglass_instrument::instrument;
+
+    #[test]
+    fn an_entry_with_one_changed_byte_is_ignored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(&folder.path().join("cache")).expect("private");
+        let wasm = wat::parse_str(
+            r#"(module (memory (export "memory") 1)
+                 (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) i32.const 0))"#,
+        )
+        .expect("assembles");
+        let engine = Build::Fast.engine();
+        let instrumented = instrument(&wasm, Build::Fast.probes()).expect("instruments");
+        let module = Module::from_binary(engine, &instrumented.wasm).expect("compiles");
+        cache.store("entry", &module, &instrumented.probe_map);
+        let (_, map) = cache.load("entry", engine).expect("it was just stored");
+        assert_eq!(map, instrumented.probe_map);
+        for path in [cache.code_path("entry"), cache.map_path("entry")] {
+            let good = fs::read(&path).expect("is there");
+            for at in [0, good.len() / 2, good.len() - 1] {
+                let mut bad = good.clone();
+                bad[at] ^= 1;
+                fs::write(&path, &bad).expect("writes");
+                assert!(cache.load("entry", engine).is_none(), "byte {at}");
+            }
+            fs::write(&path, &good[..good.len() / 2]).expect("writes");
+            assert!(cache.load("entry", engine).is_none(), "half of it");
+            fs::write(&path, &good).expect("writes");
+            assert!(cache.load("entry", engine).is_some());
+        }
+        let other = Cache {
+            secret: [7; SECRET_BYTES],
+            ..cache.clone()
+        };
+        assert!(other.load("entry", engine).is_none(), "another secret");
+    }
 }
