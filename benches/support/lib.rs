@@ -7,6 +7,8 @@
 
 use std::time::Instant;
 
+pub mod stats;
+
 /// How much to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -69,16 +71,18 @@ pub fn heading(name: &str, size: Size) {
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
         .map_or("unknown", |(_, n)| n);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("# {name} ({size:?}), {cpu} x {cores}, commit {}", commit());
+}
+
+/// The commit of this tree, or `unknown`.
+pub fn commit() -> String {
     let git = std::process::Command::new("git")
         .args(["rev-parse", "--short", "HEAD"])
         .output();
-    let commit = git
+    let text = git
         .ok()
         .filter(|o| o.status.success())
-        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!(
-        "# {name} ({size:?}), {cpu} x {cores}, commit {}",
-        commit.as_deref().unwrap_or("unknown")
-    );
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    text.unwrap_or_else(|| "unknown".into())
 }

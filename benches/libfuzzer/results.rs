@@ -1,0 +1,53 @@
+//! Results as lines of JSON, one object for each measured thing, so that figures can be kept,
+//! checked in and summed up again.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use sandglass_benches::commit;
+use serde_json::Value;
+
+/// A file that lines are added to.
+pub(crate) struct Results {
+    file: File,
+    commit: String,
+}
+
+impl Results {
+    /// Opens a file, or makes it.
+    ///
+    /// # Panics
+    /// When that cannot be done.
+    pub(crate) fn open(path: &Path) -> Results {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).expect("a folder for results");
+        }
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        Results {
+            file: file.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
+            commit: commit(),
+        }
+    }
+
+    /// Adds an object, which gets the commit too.
+    pub(crate) fn add(&mut self, mut object: Value) {
+        object["commit"] = self.commit.clone().into();
+        writeln!(self.file, "{object}").expect("a disk with room");
+    }
+}
+
+/// The objects of a file whose `row` is this one.
+///
+/// # Panics
+/// When the file cannot be read, or a line is no JSON.
+pub(crate) fn read(path: &Path, row: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let object = |line: &str| {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    text.lines()
+        .map(object)
+        .filter(|object| object["row"] == row)
+        .collect()
+}
