@@ -157,7 +157,8 @@ impl List {
         command
             .env("LD_PRELOAD", work("replay.so"))
             .env("REPLAY_LIST", list)
-            .args(["-seed=1".into(), format!("-runs={}", passes * self.count)])
+            .args(["-seed=1", "-entropic=0"])
+            .arg(format!("-runs={}", passes * self.count))
             .arg(corpus)
             .arg(inputs);
         let ran = run(&mut command, None, &folder);
