@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Against native libFuzzer: same harness sources, one core, CPU time, full reset on our side.
 #
-#   benches/libfuzzer.sh rate       inputs replayed through both builds: cJSON, Expat, SQLite        (3 minutes)
+#   benches/libfuzzer.sh rate       inputs replayed through both builds: cJSON, Expat, SQLite       (10 minutes)
 #   benches/libfuzzer.sh campaigns  executions per CPU-second: an empty target, a small JSON parser  (4 minutes)
 #   benches/libfuzzer.sh reach      edges after 60 CPU-seconds, 10 seeds: and PCRE2                  (85 minutes)
 #   options of each: [SUBJECT…] [--reps N] [--seconds N] [--results FILE.jsonl]

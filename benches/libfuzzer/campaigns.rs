@@ -69,17 +69,25 @@ pub(crate) fn report(row: &str, path: &Path) {
         "{:12} {:>4} {:>12} {:>12} {:>6} {:>8} {:>8} {:>7} {:>6}  medians; A12 and p (Mann-Whitney, exact) of the edges",
         "subject", "reps", "ours execs/s", "libfuzzer's", "ratio", "edges", "its", "p", "A12"
     );
-    let mut subjects = Vec::new();
+    // A file may hold several measurements: nothing is summed over commits or budgets.
+    let key = |o: &Value| ["commit", "budget_s", "subject"].map(|name| o[name].clone());
+    let (mut keys, mut heading) = (Vec::new(), String::new());
     for object in &all {
-        if !subjects.contains(&&object["subject"]) {
-            subjects.push(&object["subject"]);
+        if !keys.contains(&key(object)) {
+            keys.push(key(object));
         }
     }
-    for subject in subjects {
+    for wanted in keys {
         let of = |fuzzer: Fuzzer| {
-            let of = |o: &&Value| o["subject"] == *subject && o["fuzzer"] == fuzzer.name();
+            let of = |o: &&Value| key(o) == wanted && o["fuzzer"] == fuzzer.name();
             all.iter().filter(of).collect::<Vec<_>>()
         };
+        let [commit, budget_s, subject] = &wanted;
+        let now = format!("commit {commit}, {budget_s} CPU seconds each");
+        if now != heading {
+            println!("{now}");
+            heading = now;
+        }
         print_row(subject, PAIR.map(of));
     }
 }
