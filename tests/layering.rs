@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("wasmtime", &["runtime/sandbox", "tests", "benches"]),
     ("anyhow", &["runtime"]),
-    ("clap", &["runtime"]),
+    ("clap", &["runtime", "benches"]),
     ("walrus", &["instrument"]),
     ("libc", &["runtime/sandbox", "runtime", "benches", "tests"]),
 ];

@@ -31,6 +31,10 @@ const EXECS: usize = 5_000;
 /// Measured programs work for many milliseconds on each input, and need this much fuel.
 const BENCH_EXECS_MAX: usize = 4;
 const BENCH_FUEL: u64 = 1_000_000_000;
+/// Up to this many inputs of a guest all are compared with their memories; of more, every eighth
+/// (comparing five memories of 10 MiB takes a thousand times as long as a run).
+const WITH_MEMORY: usize = 500;
+const WITH_MEMORY_EVERY: usize = 8;
 /// Inputs that a new sandbox repeats, for each guest.
 const FRESH: usize = 8;
 /// Fuel of a run: mutants that loop cost all of it, five times over.
@@ -50,7 +54,9 @@ struct Tally {
     inputs: usize,
     /// Compared with the original, too.
     with_original: usize,
-    /// Of these, without their memory.
+    /// Inputs whose memories were compared.
+    with_memory: usize,
+    /// Of those, without the original's.
     by_time: usize,
     valid: usize,
     findings: usize,
@@ -206,7 +212,8 @@ fn check(
             havoc(parent, &tables, &mut rng, &mut work, &mut mutant);
             &mutant
         };
-        let fast = one(&original, &mut sandboxes, input, tally)
+        let with_memory = count <= WITH_MEMORY || n % WITH_MEMORY_EVERY == 0;
+        let fast = one(&original, &mut sandboxes, input, with_memory, tally)
             .map_err(|what| format!("input {input:?}: {what}"))?;
         if n % (count / FRESH).max(1) == 0 {
             kept.push((input.to_vec(), fast));
@@ -221,32 +228,43 @@ fn one(
     original: &Original,
     sandboxes: &mut [Sandbox],
     input: &[u8],
+    with_memory: bool,
     tally: &mut Tally,
 ) -> Result<Replay, String> {
     tally.inputs += 1;
+    tally.with_memory += usize::from(with_memory);
     let mut memory = Vec::new();
-    let fast = sandboxes[0].replay_and_look(input, &mut |bytes| memory.extend_from_slice(bytes));
+    let mut keep = |bytes: &[u8]| {
+        if with_memory {
+            memory.extend_from_slice(bytes);
+        }
+    };
+    let fast = sandboxes[0].replay_and_look(input, &mut keep);
     let exit = fast.outcome.exit;
     tally.valid += usize::from(exit == Exit::Valid);
     tally.findings += usize::from(exit.is_finding());
     if !matches!(exit, Exit::Hang | Exit::StackOverflow) {
-        let answer = original.run(input);
+        let answer = original.run(input, with_memory);
         same_as_original(&answer, &fast, &memory)?;
         tally.with_original += 1;
         tally.by_time += usize::from(answer.asked_for_time);
     }
-    if let Some(difference) = sandboxes[0].difference() {
+    if with_memory && let Some(difference) = sandboxes[0].difference() {
         return Err(difference);
     }
     for (sandbox, build) in sandboxes.iter_mut().zip(BUILDS).skip(1) {
         let mut differs = None;
-        let other =
-            sandbox.replay_and_look(input, &mut |bytes| differs = difference(&memory, bytes));
+        let mut compare = |bytes: &[u8]| {
+            if with_memory {
+                differs = difference(&memory, bytes);
+            }
+        };
+        let other = sandbox.replay_and_look(input, &mut compare);
         if let Some(difference) = differs {
             return Err(format!("{build:?}: memory {difference} from Fast's"));
         }
         same_in_builds(&fast, &other).map_err(|what| format!("{build:?}: {what}"))?;
-        if let Some(difference) = sandbox.difference() {
+        if with_memory && let Some(difference) = sandbox.difference() {
             return Err(format!("{build:?}: {difference}"));
         }
     }
@@ -349,6 +367,7 @@ impl Tally {
     fn add(&mut self, other: &Tally) {
         self.inputs += other.inputs;
         self.with_original += other.with_original;
+        self.with_memory += other.with_memory;
         self.by_time += other.by_time;
         self.valid += other.valid;
         self.findings += other.findings;

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accept;
+pub mod allocator;
 mod calls;
 mod cost;
 mod emit;
@@ -37,16 +38,17 @@ pub use error::InstrumentError;
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
 
+use allocator::Allocator;
 use calls::CallGraph;
 use emit::Code;
 use layout::Layout;
-use passes::{compares, depth, edges, entry, exits, fuel, globals, marks};
+use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, marks};
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 3;
+pub const PASS_VERSION: u32 = 5;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -99,6 +101,7 @@ struct Instrumenter {
     /// The guest's own functions, by original index.
     functions: Vec<FunctionId>,
     code: Arc<Mutex<Transform>>,
+    allocator: Option<Allocator>,
 }
 
 impl Instrumenter {
@@ -132,6 +135,7 @@ impl Instrumenter {
             probes,
             functions,
             code,
+            allocator: allocator::find(wasm),
         })
     }
 
@@ -153,6 +157,9 @@ impl Instrumenter {
         }
         if self.probes.entry {
             entry::make_room(&mut self.module);
+            if let Some(allocator) = &self.allocator {
+                heap_room::export(&mut self.module, allocator);
+            }
         }
         let state = globals::State::find(&mut self.module);
         let marks = self

@@ -11,4 +11,5 @@ pub(crate) mod entry;
 pub(crate) mod exits;
 pub(crate) mod fuel;
 pub(crate) mod globals;
+pub(crate) mod heap_room;
 pub(crate) mod marks;

@@ -4,8 +4,10 @@
 //! system; but there is a fresh instance for every run, no probe, and no memory of ours.
 
 use sandglass_engine::{Exit, TrapKind};
+use sandglass_instrument::allocator::{self, Convention};
 use sandglass_sandbox::wasi::{Fault, FunctionId, GuestMemory, Setup, Stop, System};
-use sandglass_sandbox::{HEADROOM_BYTES, Limits, THREAD_STACK_BYTES};
+use sandglass_sandbox::{HEAP_ROOM, Limits, THREAD_STACK_BYTES};
+use wasm_encoder::reencode::{self, Reencode};
 use wasmtime::{
     Caller, Config, Engine, Error, ExternType, Instance, InstancePre, Linker, Memory, Module,
     ResourceLimiter, Store, ThrownException, Trap, Val,
@@ -18,14 +20,19 @@ const INPUT_PAGES: u64 = 16;
 pub(crate) struct Original {
     pre: InstancePre<Outside>,
     limits: Limits,
+    /// How the functions exported under [`ALLOCATOR`] are called.
+    convention: Option<Convention>,
 }
+
+/// Under these names the guest's allocator is exported, in addition to what the guest exports.
+const ALLOCATOR: [&str; 2] = ["original_alloc", "original_free"];
 
 /// What a run of it came to.
 pub(crate) struct Answer {
     pub(crate) exit: Exit,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// The first memory as the run left it.
+    /// The first memory as the run left it, if it was asked for.
     pub(crate) memory: Vec<u8>,
     /// Did it ever ask for the time, which goes with the fuel that only instrumented modules know?
     pub(crate) asked_for_time: bool,
@@ -68,7 +75,8 @@ pub(crate) fn engine() -> Engine {
 
 impl Original {
     pub(crate) fn new(engine: &Engine, wasm: &[u8], limits: &Limits) -> Original {
-        let module = Module::from_binary(engine, wasm).expect("guests compile");
+        let (wasm, convention) = with_allocator(wasm);
+        let module = Module::from_binary(engine, &wasm).expect("guests compile");
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         for import in module.imports() {
@@ -92,11 +100,12 @@ impl Original {
                 .instantiate_pre(&module)
                 .expect("every import is there"),
             limits: *limits,
+            convention,
         }
     }
 
-    /// Runs one input in a fresh instance.
-    pub(crate) fn run(&self, input: &[u8]) -> Answer {
+    /// Runs one input in a fresh instance; its memory is part of the answer `with_memory`.
+    pub(crate) fn run(&self, input: &[u8], with_memory: bool) -> Answer {
         let setup = Setup {
             args: &[],
             env: &[],
@@ -122,7 +131,7 @@ impl Original {
             .get_memory(&mut store, "memory")
             .expect("reactors export it");
         store.data_mut().memory = Some(memory);
-        let address = set_up(&mut store, instance, memory, self.limits.input_bytes);
+        let address = self.set_up(&mut store, instance, memory);
         store.data_mut().system.snapshot();
         store.data_mut().refused = false;
 
@@ -152,7 +161,11 @@ impl Original {
         };
         Answer {
             exit,
-            memory: memory.data(&store).to_vec(),
+            memory: if with_memory {
+                memory.data(&store).to_vec()
+            } else {
+                Vec::new()
+            },
             stdout: store.data().system.stdout().to_vec(),
             stderr: store.data().system.stderr().to_vec(),
             asked_for_time: store.data().asked_for_time,
@@ -161,62 +174,114 @@ impl Original {
 }
 
 /// Everything before the snapshot; the address of the input.
-fn set_up(store: &mut Store<Outside>, instance: Instance, memory: Memory, input_bytes: u32) -> u32 {
-    if let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") {
-        initialize
-            .call(&mut *store, ())
-            .expect("it ran in the sandbox");
-    }
-    let malloc = instance
-        .get_typed_func::<u32, u32>(&mut *store, "malloc")
-        .ok();
-    if let Ok(initialize) =
-        instance.get_typed_func::<(u32, u32), i32>(&mut *store, "LLVMFuzzerInitialize")
-    {
-        let block = malloc.as_ref().map_or(0, |malloc| {
-            malloc.call(&mut *store, 32).expect("it ran in the sandbox")
-        });
-        let arguments = if block == 0 {
-            (0, 0)
-        } else {
-            let mut bytes = [0; 32];
-            bytes[0] = 1;
-            bytes[4..8].copy_from_slice(&(block + 8).to_le_bytes());
-            bytes[8..12].copy_from_slice(&(block + 16).to_le_bytes());
-            bytes[16..22].copy_from_slice(b"target");
-            memory
-                .write(&mut *store, block as usize, &bytes)
-                .expect("malloc gave it");
-            (block, block + 4)
-        };
-        initialize
-            .call(&mut *store, arguments)
-            .expect("it ran in the sandbox");
-    }
-    if let Ok(setup) = instance.get_typed_func::<(), ()>(&mut *store, "sandglass_setup") {
-        setup.call(&mut *store, ()).expect("it ran in the sandbox");
-    }
-    let free = instance.get_typed_func::<u32, ()>(&mut *store, "free");
-    if let (Some(malloc), Ok(free)) = (&malloc, free) {
-        let block = malloc
-            .call(&mut *store, HEADROOM_BYTES)
-            .expect("it ran in the sandbox");
-        if block != 0 {
-            free.call(&mut *store, block)
+impl Original {
+    fn set_up(&self, store: &mut Store<Outside>, instance: Instance, memory: Memory) -> u32 {
+        if let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") {
+            initialize
+                .call(&mut *store, ())
                 .expect("it ran in the sandbox");
         }
-    }
-    match malloc {
-        Some(malloc) => malloc
-            .call(&mut *store, input_bytes.max(1))
-            .expect("it ran in the sandbox"),
-        None => {
-            memory
-                .grow(&mut *store, INPUT_PAGES)
-                .expect("it grew in the sandbox") as u32
-                * 65536
+        let malloc = instance
+            .get_typed_func::<u32, u32>(&mut *store, "malloc")
+            .ok();
+        if let Ok(initialize) =
+            instance.get_typed_func::<(u32, u32), i32>(&mut *store, "LLVMFuzzerInitialize")
+        {
+            let block = malloc.as_ref().map_or(0, |malloc| {
+                malloc.call(&mut *store, 32).expect("it ran in the sandbox")
+            });
+            let arguments = if block == 0 {
+                (0, 0)
+            } else {
+                let mut bytes = [0; 32];
+                bytes[0] = 1;
+                bytes[4..8].copy_from_slice(&(block + 8).to_le_bytes());
+                bytes[8..12].copy_from_slice(&(block + 16).to_le_bytes());
+                bytes[16..22].copy_from_slice(b"target");
+                memory
+                    .write(&mut *store, block as usize, &bytes)
+                    .expect("malloc gave it");
+                (block, block + 4)
+            };
+            initialize
+                .call(&mut *store, arguments)
+                .expect("it ran in the sandbox");
+        }
+        if let Ok(setup) = instance.get_typed_func::<(), ()>(&mut *store, "sandglass_setup") {
+            setup.call(&mut *store, ()).expect("it ran in the sandbox");
+        }
+        if let Some(convention) = self.convention {
+            make_heap_room(store, instance, convention);
+        }
+        let input_bytes = self.limits.input_bytes;
+        match malloc {
+            Some(malloc) => malloc
+                .call(&mut *store, input_bytes.max(1))
+                .expect("it ran in the sandbox"),
+            None => {
+                memory
+                    .grow(&mut *store, INPUT_PAGES)
+                    .expect("it grew in the sandbox") as u32
+                    * 65536
+            }
         }
     }
+}
+
+/// Takes and gives back the same blocks as the sandbox.
+fn make_heap_room(store: &mut Store<Outside>, instance: Instance, convention: Convention) {
+    let [alloc, free] = ALLOCATOR.map(|name| {
+        let func = instance.get_func(&mut *store, name);
+        func.expect("it was exported")
+    });
+    let alignment = (convention == Convention::Rust).then_some(Val::I32(8));
+    let mut blocks = Vec::new();
+    for bytes in HEAP_ROOM.iter().flat_map(|&(n, bytes)| vec![bytes; n]) {
+        let size = Val::I32(bytes.cast_signed());
+        let mut block = [Val::I32(0)];
+        let args = [Some(size), alignment].into_iter().flatten();
+        alloc
+            .call(&mut *store, &args.collect::<Vec<_>>(), &mut block)
+            .expect("it ran in the sandbox");
+        if matches!(block, [Val::I32(0)]) {
+            break;
+        }
+        blocks.push((block[0], size));
+    }
+    for (block, size) in blocks.into_iter().rev() {
+        let rust = alignment.map(|alignment| [size, alignment]);
+        let args = [block].into_iter().chain(rust.into_iter().flatten());
+        free.call(&mut *store, &args.collect::<Vec<_>>(), &mut [])
+            .expect("it ran in the sandbox");
+    }
+}
+
+/// The module with its allocator exported, if it has one.
+fn with_allocator(wasm: &[u8]) -> (Vec<u8>, Option<Convention>) {
+    struct Exporting(allocator::Allocator);
+    impl Reencode for Exporting {
+        type Error = std::convert::Infallible;
+        fn parse_export_section(
+            &mut self,
+            exports: &mut wasm_encoder::ExportSection,
+            section: wasmparser::ExportSectionReader<'_>,
+        ) -> Result<(), reencode::Error> {
+            reencode::utils::parse_export_section(self, exports, section)?;
+            let functions = [self.0.alloc, self.0.free];
+            for (name, index) in ALLOCATOR.into_iter().zip(functions) {
+                exports.export(name, wasm_encoder::ExportKind::Func, index);
+            }
+            Ok(())
+        }
+    }
+    let Some(found) = allocator::find(wasm) else {
+        return (wasm.to_vec(), None);
+    };
+    let mut module = wasm_encoder::Module::new();
+    Exporting(found)
+        .parse_core_module(&mut module, wasmparser::Parser::new(0), wasm)
+        .expect("the guest is well-formed");
+    (module.finish(), Some(found.convention))
 }
 
 fn call(caller: &mut Caller<'_, Outside>, id: FunctionId, args: &[Val]) -> wasmtime::Result<u32> {

@@ -34,7 +34,7 @@ pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
 pub use sandbox::{Replay, Sandbox, on_guest_thread};
-pub use setup::{HEADROOM_BYTES, INPUT_FILE};
+pub use setup::{HEAP_ROOM, INPUT_FILE};
 
 /// Can memories be watched through page protection here? If not, programs are built with
 /// [`Build::Marks`].

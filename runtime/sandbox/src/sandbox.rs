@@ -97,11 +97,11 @@ impl Sandbox {
         );
         install_handler();
         let reader = Arc::new(Reader::new(&program.map));
-        let setup = |headroom| Setup {
+        let setup = |heap_room| Setup {
             program,
             limits,
             reader: &reader,
-            headroom,
+            heap_room,
         };
         // An allocator that cannot give a block of that size, or does not take it back, goes without.
         let started = setup(true).start().or_else(|error| match error {

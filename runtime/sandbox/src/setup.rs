@@ -23,9 +23,22 @@ use crate::wasi;
 /// The name under which a command finds its input, where `@@` stands in its arguments.
 pub const INPUT_FILE: &str = "/input";
 
-/// Heap that a guest with `malloc` and `free` has at hand in every run, beside the input: more than
-/// what parsers of small inputs take, and little to map.
-pub const HEADROOM_BYTES: u32 = 4 << 20;
+/// Blocks that the guest's allocator gives out and takes back before the snapshot: how many of how
+/// many bytes. Together 8 MiB, more than what parsers of small inputs take. An allocator that
+/// joins free blocks (dlmalloc) gets one large one; one that keeps them by size (Zig's, which asks
+/// for a page of 64 KiB per size class) finds each size at hand. Sizes stay below powers of two to
+/// leave room for headers.
+pub const HEAP_ROOM: [(usize, u32); 6] = [
+    (32, (64 << 10) - 64),
+    (4, (128 << 10) - 64),
+    (4, (256 << 10) - 64),
+    (2, (512 << 10) - 64),
+    (1, (1 << 20) - 64),
+    (1, (2 << 20) - 64),
+];
+
+/// Guests with less memory than this do without.
+const HEAP_ROOM_MEMORY_BYTES: u64 = 64 << 20;
 
 /// Elements to which a table may grow; as many as a module may begin with.
 const TABLE_ELEMENTS_MAX: usize = 1_000_000;
@@ -36,7 +49,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) reader: &'a Arc<Reader>,
     /// Let the heap grow first?
-    pub(crate) headroom: bool,
+    pub(crate) heap_room: bool,
 }
 
 impl Setup<'_> {
@@ -95,6 +108,7 @@ impl Setup<'_> {
             &[Val::I32(argc), Val::I32(argv)],
         )?;
         self.call(&mut live, abi::SETUP, &[])?;
+        self.make_heap_room(&mut live)?;
         let input = if self.program.entry == EntryKind::Reactor {
             self.input_buffer(&mut live)?
         } else {
@@ -188,19 +202,25 @@ impl Setup<'_> {
         Ok((block.cast_signed(), (block + 4).cast_signed()))
     }
 
-    /// Lets the heap grow before the snapshot: a block is taken and given back. A run that grows
-    /// memory must be followed by a new instance, which costs ten times what most runs do.
-    fn make_headroom(&self, live: &mut Live) -> Result<(), SandboxError> {
-        let instance = live.store.data().instance();
-        let free = instance.get_typed_func::<u32, ()>(&mut live.store, "free");
-        if self.headroom
-            && free.is_ok()
-            && self.limits.memory_bytes >= 8 * u64::from(HEADROOM_BYTES)
-        {
-            let block = self.call(live, "malloc", &[Val::I32(HEADROOM_BYTES.cast_signed())])?;
-            if let Some(Val::I32(block)) = block.filter(|b| !matches!(b, Val::I32(0))) {
-                self.call(live, "free", &[Val::I32(block)])?;
+    /// Lets the heap grow before the snapshot. A run that grows memory must be followed by a new
+    /// instance, which costs ten times what most runs do.
+    fn make_heap_room(&self, live: &mut Live) -> Result<(), SandboxError> {
+        if !self.heap_room || self.limits.memory_bytes < HEAP_ROOM_MEMORY_BYTES {
+            return Ok(());
+        }
+        let mut blocks = Vec::new();
+        let sizes = HEAP_ROOM.iter().flat_map(|&(n, bytes)| vec![bytes; n]);
+        for bytes in sizes {
+            let arguments = [Val::I32(bytes.cast_signed())];
+            match self.call(live, "__sandglass_alloc", &arguments)? {
+                Some(Val::I32(block)) if block != 0 => blocks.push((block, bytes)),
+                _ => break,
             }
+        }
+        // Backwards, so that an allocator that gives out the latest first begins at the lowest.
+        for (block, bytes) in blocks.into_iter().rev() {
+            let arguments = [Val::I32(block), Val::I32(bytes.cast_signed())];
+            self.call(live, "__sandglass_free", &arguments)?;
         }
         Ok(())
     }
@@ -212,7 +232,6 @@ impl Setup<'_> {
         let instance = live.store.data().instance();
         let malloc = instance.get_typed_func::<u32, u32>(&mut live.store, "malloc");
         let address = if malloc.is_ok() {
-            self.make_headroom(live)?;
             match self.call(live, "malloc", &[Val::I32(bytes.max(1).cast_signed())])? {
                 Some(Val::I32(address)) if address != 0 => address.cast_unsigned(),
                 _ => return Err(no_room()),
