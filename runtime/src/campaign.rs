@@ -56,9 +56,10 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 const LONG_BATCH: Duration = Duration::from_millis(500);
 
 /// Before a batch that follows a slower one, the engine is copied, so that the
-/// part of it that is done in time can be judged. Copying takes about as long
-/// as a hundred trials.
-const SLOW_BATCH: Duration = Duration::from_millis(20);
+/// part of it that is done in time can be judged: batches are given up when they
+/// are [`workers::GRACE`] late, and one that is four times as slow as the last
+/// is rare. Copying takes milliseconds when the corpus is large.
+const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as u64 / 4);
 
 /// Who finds out where a finding ended: replays it in a build that knows.
 pub trait Replayer {

@@ -20,12 +20,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::trial::{Compare, Detail};
-use encode::{Haystack, Number};
+use encode::{Haystack, Number, Word, bytes};
 
 /// Places tried per needle.
 const POSITIONS_MAX: usize = 8;
-/// Solutions tried per site and run while the site is fresh; halved for every 256 that were in vain.
-const PER_SITE: usize = 64;
+/// Solutions tried per site and run while the site is fresh; halved for every [`PATIENCE`] that
+/// were in vain. Once nothing is left, the site has a turn ever more rarely.
+const PER_SITE: u32 = 32;
+const PATIENCE: u32 = 64;
 /// How many records after one may continue its chain.
 const CHAIN_REACH: usize = 8;
 /// Operands up to this length become tokens, as AFL's `MAX_AUTO_EXTRA`.
@@ -62,12 +64,6 @@ impl Solution {
         }
         bytes
     }
-
-    fn len_after(&self, len: usize) -> usize {
-        let grow: usize = self.edits.iter().map(|edit| edit.insert.len()).sum();
-        let shrink: usize = self.edits.iter().map(|edit| edit.remove as usize).sum();
-        (len + grow).saturating_sub(shrink)
-    }
 }
 
 /// How promising a solution is; the lower are tried first.
@@ -83,23 +79,47 @@ enum Tier {
     Near,
 }
 
+/// An edit whose bytes lie in the solver's store. Thousands are made for one that is chosen.
+#[derive(Clone, Copy)]
+struct Draft {
+    at: u32,
+    remove: u32,
+    /// Where its bytes begin in the store, and how many there are.
+    from: u32,
+    len: u32,
+}
+
+/// A solution whose edits lie in the solver's store.
+#[derive(Clone, Copy)]
+struct Candidate {
+    tier: Tier,
+    /// How often its site was tried in vain, in units of [`PATIENCE`].
+    impatience: u32,
+    site: u32,
+    from: u32,
+    len: u32,
+}
+
 struct Solver<'a> {
     input: Haystack<'a>,
     input_bytes_max: usize,
-    found: Vec<(Tier, u32, Solution)>,
-    known: BTreeSet<Vec<Edit>>,
-    /// Of the site at work: what remains, and how often it was tried in vain.
-    allowance: usize,
-    tries: u32,
+    bytes: Vec<u8>,
+    drafts: Vec<Draft>,
+    found: Vec<Candidate>,
+    /// Of the site at work: what remains, and its impatience.
+    allowance: u32,
+    impatience: u32,
 }
 
 /// At most `limit` solutions, no two the same, the most promising first.
 ///
-/// `tries` says how many solutions of a site were in vain: such sites come later, and get fewer.
+/// `tries` says how many solutions of a site were in vain: such sites come later, and get fewer;
+/// `turn` counts the calls, and says whose turn it is among those that get hardly any.
 pub fn solve(
     detail: &Detail,
     input_bytes_max: u32,
     limit: usize,
+    turn: u32,
     tries: impl Fn(u32) -> u32,
 ) -> Vec<Solution> {
     if detail.compares.is_empty() && detail.texts.is_empty() {
@@ -108,23 +128,35 @@ pub fn solve(
     let mut solver = Solver {
         input: Haystack::new(&detail.input),
         input_bytes_max: input_bytes_max as usize,
+        bytes: Vec::new(),
+        drafts: Vec::new(),
         found: Vec::new(),
-        known: BTreeSet::new(),
         allowance: 0,
-        tries: 0,
+        impatience: 0,
     };
-    for text in &detail.texts {
-        if text.left != text.right {
-            solver.begin(text.site, &tries);
+    for text in detail.texts.iter().filter(|text| text.left != text.right) {
+        if solver.begin(text.site, tries(text.site), turn) {
             solver.text(text.site, &text.left, &text.right);
             solver.text(text.site, &text.right, &text.left);
         }
     }
-    for (index, compare) in detail.compares.iter().enumerate() {
-        solver.begin(compare.site, &tries);
-        solver.chain(&detail.compares[index..]);
+    // The freshest sites first, and no more of the others than it takes: most of what could be
+    // proposed would not be chosen.
+    let mut order = (0..detail.compares.len()).collect::<Vec<_>>();
+    let site_tries = |at: &usize| tries(detail.compares[*at].site);
+    order.sort_by_cached_key(|at| site_tries(at) / PATIENCE);
+    for at in order {
+        if solver.found.len() >= 2 * limit {
+            break;
+        }
+        let records = &detail.compares[at..];
+        let compare = &records[0];
+        if !solver.begin(compare.site, tries(compare.site), turn) {
+            continue;
+        }
+        solver.chain(records);
         if compare.left != compare.right {
-            solver.window(&detail.compares[index..]);
+            solver.window(records);
             for (tier, delta) in [(Tier::Plain, 0), (Tier::Near, 1), (Tier::Near, u64::MAX)] {
                 for (from, to) in directions(compare) {
                     solver.number(compare, tier, from, to.wrapping_add(delta));
@@ -132,10 +164,7 @@ pub fn solve(
             }
         }
     }
-    let mut found = solver.found;
-    found.sort_by_key(|(tier, tries, _)| (*tier, *tries / PER_SITE as u32));
-    found.truncate(limit);
-    found.into_iter().map(|(_, _, solution)| solution).collect()
+    solver.choose(limit)
 }
 
 /// Which operand may be replaced by which: never a constant, which cannot come from the input.
@@ -148,49 +177,129 @@ fn directions(compare: &Compare) -> impl Iterator<Item = (u64, u64)> {
 }
 
 impl Solver<'_> {
-    fn begin(&mut self, site: u32, tries: &impl Fn(u32) -> u32) {
-        self.tries = tries(site);
-        self.allowance = (PER_SITE >> (self.tries / 256).min(31)).max(1);
+    /// Turns to a site. False if it gets nothing this time.
+    fn begin(&mut self, site: u32, tries: u32, turn: u32) -> bool {
+        self.impatience = tries / PATIENCE;
+        self.allowance = PER_SITE.checked_shr(self.impatience).unwrap_or(0);
+        if self.allowance == 0 {
+            let rarely = (self.impatience - PER_SITE.ilog2()).min(10);
+            let has_turn = site.wrapping_add(turn).trailing_zeros() >= rarely;
+            self.allowance = u32::from(has_turn);
+        }
+        self.allowance > 0
     }
 
-    fn push(&mut self, tier: Tier, site: u32, edits: Vec<Edit>) {
-        let solution = Solution { edits, site };
-        let fits = solution.len_after(self.input.bytes.len()) <= self.input_bytes_max;
-        if self.allowance > 0 && fits && self.known.insert(solution.edits.clone()) {
-            self.allowance -= 1;
-            self.found.push((tier, self.tries, solution));
+    /// Keeps a draft for the next candidate.
+    fn draft(&mut self, at: usize, remove: usize, insert: &[u8]) {
+        let from = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(insert);
+        self.drafts.push(Draft {
+            at: at as u32,
+            remove: remove as u32,
+            from,
+            len: insert.len() as u32,
+        });
+    }
+
+    /// Makes a candidate of the drafts from number `from` on.
+    fn push(&mut self, tier: Tier, site: u32, from: usize) {
+        let drafts = &self.drafts[from..];
+        let grow: usize = drafts.iter().map(|draft| draft.len as usize).sum();
+        let shrink: usize = drafts.iter().map(|draft| draft.remove as usize).sum();
+        let len_after = (self.input.bytes.len() + grow).saturating_sub(shrink);
+        if self.allowance == 0 || len_after > self.input_bytes_max {
+            return;
         }
+        self.allowance -= 1;
+        self.found.push(Candidate {
+            tier,
+            impatience: self.impatience,
+            site,
+            from: from as u32,
+            len: drafts.len() as u32,
+        });
+    }
+
+    /// A candidate of one edit.
+    fn propose(&mut self, tier: Tier, site: u32, at: usize, remove: usize, insert: &[u8]) {
+        let from = self.drafts.len();
+        self.draft(at, remove, insert);
+        self.push(tier, site, from);
+    }
+
+    /// The most promising, in full, without those that were there before.
+    fn choose(mut self, limit: usize) -> Vec<Solution> {
+        self.found
+            .sort_by_key(|candidate| (candidate.tier, candidate.impatience));
+        let mut known = BTreeSet::new();
+        let mut chosen = Vec::new();
+        for candidate in &self.found {
+            if chosen.len() == limit {
+                break;
+            }
+            let drafts = &self.drafts[candidate.from as usize..][..candidate.len as usize];
+            let edits = drafts.iter().map(|draft| Edit {
+                at: draft.at,
+                remove: draft.remove,
+                insert: self.bytes[draft.from as usize..][..draft.len as usize].to_vec(),
+            });
+            let edits = edits.collect::<Vec<_>>();
+            if known.insert(edits.clone()) {
+                let site = candidate.site;
+                chosen.push(Solution { edits, site });
+            }
+        }
+        chosen
     }
 
     /// Places where `from` stands in the input, replaced by `to`, in every encoding. If there is
     /// none, the operand may lie past the end of the input: `to` is appended.
     fn number(&mut self, compare: &Compare, tier: Tier, from: u64, to: u64) {
+        if self.allowance == 0 {
+            return;
+        }
         let number = Number {
             width: compare.width,
             from,
             to,
         };
         let site = compare.site;
-        let pairs = number.binary();
         let mut found = false;
-        for (needle, insert) in &pairs {
+        for (needle, insert) in number.binary() {
             let full = needle.len() == usize::from(compare.width);
             let tier = if full { tier } else { tier.max(Tier::Encoded) };
-            for at in self.input.find(needle, POSITIONS_MAX) {
+            for at in self.places(&needle) {
                 found = true;
-                self.push(tier, site, vec![overlay(at, insert)]);
+                self.propose(tier, site, at, insert.len(), &insert);
             }
         }
-        for edit in self.input.numerals(&number, POSITIONS_MAX) {
+        for edit in self.input.numerals(number, POSITIONS_MAX) {
             found = true;
-            self.push(tier.max(Tier::Encoded), site, vec![edit]);
+            let (at, remove) = (edit.at as usize, edit.remove as usize);
+            self.propose(tier.max(Tier::Encoded), site, at, remove, &edit.insert);
         }
         if !found && tier == Tier::Plain {
             let end = self.input.bytes.len();
-            for (_, insert) in pairs.iter().rev() {
-                self.push(Tier::Near, site, vec![replace(end, 0, insert)]);
+            let mut inserts = number
+                .binary()
+                .map(|(_, insert)| insert)
+                .collect::<Vec<_>>();
+            inserts.reverse();
+            for insert in inserts {
+                self.propose(Tier::Near, site, end, 0, &insert);
             }
         }
+    }
+
+    /// The first places where `needle` stands, at most [`POSITIONS_MAX`].
+    fn places(&self, needle: &[u8]) -> impl Iterator<Item = usize> + use<> {
+        let mut places = [0; POSITIONS_MAX];
+        let mut count = 0;
+        for (slot, at) in places.iter_mut().zip(self.input.find(needle)) {
+            *slot = at;
+            count += 1;
+        }
+        places.into_iter().take(count)
     }
 
     /// Places where `from` stands in the input: replaced by `to`, and overwritten by it.
@@ -200,7 +309,7 @@ impl Solver<'_> {
         }
         let end = self.input.bytes.len();
         if from.is_empty() {
-            self.push(Tier::Plain, site, vec![replace(end, 0, to)]);
+            self.propose(Tier::Plain, site, end, 0, to);
             return;
         }
         let mut needle = from;
@@ -211,13 +320,9 @@ impl Solver<'_> {
             places = self.input.find_text(needle, POSITIONS_MAX);
         }
         for at in places {
-            self.push(Tier::Plain, site, vec![replace(at, needle.len(), to)]);
+            self.propose(Tier::Plain, site, at, needle.len(), to);
             if needle.len() != to.len() {
-                self.push(
-                    Tier::Plain,
-                    site,
-                    vec![replace(at, to.len().min(end - at), to)],
-                );
+                self.propose(Tier::Plain, site, at, to.len().min(end - at), to);
             }
         }
     }
@@ -225,14 +330,13 @@ impl Solver<'_> {
     /// Begins chains at the first record: for each place and byte order, what lies next to it in
     /// the input and belongs to one of the following records.
     fn chain(&mut self, records: &[Compare]) {
+        let first = &records[0];
         for big in [false, true] {
-            let first = &records[0];
-            for at in self
-                .input
-                .find(&bytes(first.left, first.width, big), POSITIONS_MAX)
-            {
+            for at in self.places(&bytes(first.left, first.width, big)) {
                 let (mut start, mut end) = (at, at + usize::from(first.width));
-                let mut edits = vec![overlay(at, &bytes(first.right, first.width, big))];
+                let drafts = self.drafts.len();
+                let right = bytes(first.right, first.width, big);
+                self.draft(at, right.len(), &right);
                 let mut open = usize::from(first.left != first.right);
                 for next in records.iter().skip(1).take(CHAIN_REACH) {
                     let width = usize::from(next.width);
@@ -246,12 +350,15 @@ impl Solver<'_> {
                     if let Some(at) = after.or(beside) {
                         start = start.min(at);
                         end = end.max(at + width);
-                        edits.push(overlay(at, &bytes(next.right, next.width, big)));
+                        let right = bytes(next.right, next.width, big);
+                        self.draft(at, right.len(), &right);
                         open += usize::from(next.left != next.right);
                     }
                 }
                 if open > 1 {
-                    self.push(Tier::Plain, first.site, edits);
+                    self.push(Tier::Plain, first.site, drafts);
+                } else {
+                    self.drafts.truncate(drafts);
                 }
             }
         }
@@ -259,35 +366,38 @@ impl Solver<'_> {
 
     /// The first two, three and four unsolved records at once, each at the first place it fits.
     fn window(&mut self, records: &[Compare]) {
-        let mut edits: Vec<Edit> = Vec::new();
-        for record in records
-            .iter()
-            .filter(|record| record.left != record.right)
-            .take(4)
-        {
+        let mut taken: Vec<(usize, Word)> = Vec::new();
+        let open = records.iter().filter(|record| record.left != record.right);
+        for record in open.take(4) {
             let mut numbers = directions(record).map(|(from, to)| Number {
                 width: record.width,
                 from,
                 to,
             });
-            let edit = numbers.find_map(|number| self.first_place(&number, &edits));
-            let Some(edit) = edit else { break };
-            edits.push(edit);
-            if edits.len() > 1 {
-                self.push(Tier::Window, records[0].site, edits.clone());
+            let Some(place) = numbers.find_map(|number| self.first_place(number, &taken)) else {
+                break;
+            };
+            taken.push(place);
+            if taken.len() > 1 {
+                let from = self.drafts.len();
+                for (at, insert) in &taken {
+                    self.draft(*at, insert.len(), insert);
+                }
+                self.push(Tier::Window, records[0].site, from);
             }
         }
     }
 
-    fn first_place(&self, number: &Number, taken: &[Edit]) -> Option<Edit> {
-        let free = |edit: &Edit| {
-            taken.iter().all(|other| {
-                edit.at >= other.at + other.remove || other.at >= edit.at + edit.remove
-            })
-        };
-        number.binary().into_iter().find_map(|(needle, insert)| {
-            let places = self.input.find(&needle, POSITIONS_MAX);
-            places.into_iter().map(|at| overlay(at, &insert)).find(free)
+    fn first_place(&self, number: Number, taken: &[(usize, Word)]) -> Option<(usize, Word)> {
+        number.binary().find_map(|(needle, insert)| {
+            let free = |at: &usize| {
+                let end = at + insert.len();
+                taken
+                    .iter()
+                    .all(|(other, word)| *at >= other + word.len() || *other >= end)
+            };
+            let mut places = self.places(&needle);
+            places.find(free).map(|at| (at, insert))
         })
     }
 }
@@ -312,13 +422,14 @@ pub fn tokens(detail: &Detail) -> Vec<Vec<u8>> {
             tokens.insert(vec![value as u8]);
         } else if !(-0x100..0x100).contains(&value) {
             for big in [false, true] {
-                tokens.insert(significant(bytes(compare.right, width, big), big));
+                let word = bytes(compare.right, width, big);
+                tokens.insert(significant(word.to_vec(), big));
             }
         }
     }
     for text in &detail.texts {
         for side in [&text.left, &text.right] {
-            if (2..=TOKEN_BYTES_MAX).contains(&side.len()) && input.find(side, 1).is_empty() {
+            if (2..=TOKEN_BYTES_MAX).contains(&side.len()) && input.find(side).next().is_none() {
                 tokens.insert(side.clone());
             }
         }
@@ -344,22 +455,6 @@ fn significant(mut bytes: Vec<u8>, big: bool) -> Vec<u8> {
         }
     }
     bytes
-}
-
-fn bytes(value: u64, width: u8, big: bool) -> Vec<u8> {
-    encode::bytes(value, usize::from(width), big)
-}
-
-fn replace(at: usize, remove: usize, insert: &[u8]) -> Edit {
-    Edit {
-        at: at as u32,
-        remove: remove as u32,
-        insert: insert.to_vec(),
-    }
-}
-
-fn overlay(at: usize, insert: &[u8]) -> Edit {
-    replace(at, insert.len(), insert)
 }
 
 #[cfg(test)]
@@ -391,7 +486,7 @@ mod tests {
                 .collect(),
             ..Detail::default()
         };
-        let solutions = solve(&detail, 64, 1000, |_| 0);
+        let solutions = solve(&detail, 64, 1000, 0, |_| 0);
         solutions
             .iter()
             .map(|solution| solution.apply(input))

@@ -50,7 +50,7 @@ const SPIN: Duration = Duration::from_micros(100);
 
 /// How long a batch may go on after the session should have ended: nearly all
 /// batches end by themselves within it.
-const GRACE: Duration = Duration::from_millis(200);
+pub const GRACE: Duration = Duration::from_millis(200);
 
 /// Fuel between two looks at the clock: about a millisecond of work.
 const FUEL_PER_LOOK: u64 = 1_000_000;

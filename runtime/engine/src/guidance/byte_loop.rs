@@ -30,12 +30,13 @@ const SPLICE_CYCLES: u32 = 15;
 const SPLICE_HAVOC: u64 = 32;
 /// Trials after which larger blocks are allowed: AFL's ten minutes at 1,000 a second.
 const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
-/// Jobs may take this many quarters of a batch while there is something else to do.
-const JOB_QUARTERS: u32 = 3;
+/// Jobs may take three quarters of a batch while they lead to more than havoc does, else an eighth.
+const JOB_EIGHTHS_MAX: u32 = 6;
+const JOB_EIGHTHS_MIN: u32 = 1;
 /// Most solutions of one run.
-const SOLUTIONS_MAX: usize = 1_024;
+const SOLUTIONS_MAX: usize = 512;
 /// Most solutions of one run while more than `CROWD` jobs wait.
-const SOLUTIONS_MAX_CROWDED: usize = 128;
+const SOLUTIONS_MAX_CROWDED: usize = 64;
 const CROWD: usize = 64;
 /// Most solutions of one run in one batch, so that several runs take turns.
 const SOLUTIONS_AT_ONCE: usize = 128;
@@ -142,6 +143,32 @@ struct Tries {
     barren: u32,
 }
 
+/// Trials of one kind, and how many of them were kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Yield {
+    trials: u64,
+    kept: u64,
+}
+
+impl Yield {
+    /// Trials over which a yield is measured; what lies further back counts ever less.
+    const WINDOW: u64 = 1 << 15;
+
+    fn add(&mut self, trials: u64, kept: u64) {
+        self.trials += trials;
+        self.kept += kept;
+        if self.trials > Yield::WINDOW {
+            self.trials /= 2;
+            self.kept /= 2;
+        }
+    }
+
+    /// Did as many trials lead to more here than there?
+    fn beats(self, other: Yield) -> bool {
+        (self.kept + 1) * (other.trials + 1) >= (other.kept + 1) * (self.trials + 1)
+    }
+}
+
 /// The state of a byte guidance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteLoop {
@@ -152,6 +179,11 @@ pub struct ByteLoop {
     stages: VecDeque<Stage>,
     flights: Vec<Flight>,
     sites: BTreeMap<u32, Tries>,
+    /// Runs solved so far.
+    turn: u32,
+    /// What solutions and what stages of havoc have led to lately.
+    solved: Yield,
+    mutated: Yield,
     climbs: Climbs,
     /// From comparisons, in the order found.
     tokens: Vec<Vec<u8>>,
@@ -169,6 +201,9 @@ impl ByteLoop {
             stages: VecDeque::new(),
             flights: Vec::new(),
             sites: BTreeMap::new(),
+            turn: 0,
+            solved: Yield::default(),
+            mutated: Yield::default(),
             climbs: Climbs::default(),
             tokens: Vec::new(),
             token_set: BTreeSet::new(),
@@ -359,6 +394,7 @@ impl ByteLoop {
             };
             stage.planned += u64::from(count);
             room -= count;
+            self.mutated.add(u64::from(count), 0);
             let parent = stage.parent;
             self.fly(
                 Flight::Stage { stage, finds: 0 },
@@ -446,7 +482,8 @@ impl ByteLoop {
         } else {
             SOLUTIONS_MAX
         };
-        let mut solutions = solve::solve(detail, view.input_bytes_max, limit, tries);
+        self.turn = self.turn.wrapping_add(1);
+        let mut solutions = solve::solve(detail, view.input_bytes_max, limit, self.turn, tries);
         if !solutions.is_empty() {
             solutions.reverse();
             self.jobs.push_back(Job::Solve {
@@ -491,7 +528,12 @@ impl Guidance for ByteLoop {
         if self.plan_seeds(view, room, groups) > 0 {
             return;
         }
-        let for_jobs = (u64::from(room) * u64::from(JOB_QUARTERS)).div_ceil(4) as u32;
+        let eighths = if self.solved.beats(self.mutated) {
+            JOB_EIGHTHS_MAX
+        } else {
+            JOB_EIGHTHS_MIN
+        };
+        let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
         let mut planned = self.plan_jobs(view, for_jobs, groups);
         if self.config.climb {
             planned += self.plan_climbs(rng, room - planned, groups);
@@ -549,8 +591,12 @@ impl Guidance for ByteLoop {
         }
         self.queue.add(view.corpus, id, counts);
         match &mut self.flights[judged.group.purpose as usize] {
-            Flight::Stage { finds, .. } => *finds += 1,
+            Flight::Stage { finds, .. } => {
+                *finds += 1;
+                self.mutated.add(0, 1);
+            }
             Flight::Solve { sites } => {
+                self.solved.add(0, 1);
                 self.sites
                     .insert(sites[judged.nth as usize], Tries::default());
             }
@@ -575,6 +621,7 @@ impl Guidance for ByteLoop {
             match flight {
                 Flight::Seeds | Flight::Compare(_) | Flight::Climb(_) | Flight::Again => {}
                 Flight::Solve { sites } => {
+                    self.solved.add(sites.len() as u64, 0);
                     for site in sites {
                         let tries = self.sites.entry(site).or_default();
                         tries.barren = tries.barren.saturating_add(1);

@@ -25,35 +25,44 @@ pub(super) fn sign_extend(value: u64, width: u8) -> i64 {
     (value << unused) as i64 >> unused
 }
 
-/// The low `width` bytes.
-pub(super) fn bytes(value: u64, width: usize, big: bool) -> Vec<u8> {
-    let mut bytes = value.to_le_bytes()[..width].to_vec();
-    if big {
-        bytes.reverse();
+/// Up to eight bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    bytes: [u8; 8],
+    len: u8,
+}
+
+impl std::ops::Deref for Word {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
     }
-    bytes
+}
+
+/// The low `width` bytes, 1 to 8.
+pub(super) fn bytes(value: u64, width: u8, big: bool) -> Word {
+    let mut word = Word {
+        bytes: value.to_le_bytes(),
+        len: width,
+    };
+    if big {
+        word.bytes[..usize::from(width)].reverse();
+    }
+    word
 }
 
 impl Number {
     /// Needles of all widths in which both values have a place, the widest first, little endian
     /// before big.
-    pub(super) fn binary(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let mut pairs = Vec::new();
-        for width in [8, 4, 2, 1] {
-            if width > self.width {
-                continue;
-            }
-            if width < self.width && !(self.fits(self.from, width) && self.fits(self.to, width)) {
-                continue;
-            }
-            for big in [false, true] {
-                if width > 1 || !big {
-                    let width = usize::from(width);
-                    pairs.push((bytes(self.from, width, big), bytes(self.to, width, big)));
-                }
-            }
-        }
-        pairs
+    pub(super) fn binary(self) -> impl Iterator<Item = (Word, Word)> {
+        let orders = |width: u8| [false, true].into_iter().take(1 + usize::from(width > 1));
+        let all = [8, 4, 2, 1].into_iter().filter(move |&width| {
+            width == self.width
+                || width < self.width && self.fits(self.from, width) && self.fits(self.to, width)
+        });
+        let all = all.flat_map(move |width| orders(width).map(move |big| (width, big)));
+        all.map(move |(width, big)| (bytes(self.from, width, big), bytes(self.to, width, big)))
     }
 
     /// Whether extending the low bytes, by zeros or by the sign, gives the value back.
@@ -111,18 +120,17 @@ impl<'a> Haystack<'a> {
         }
     }
 
-    /// The first places, at most `limit`, where the needle stands.
-    pub(super) fn find(&self, needle: &[u8], limit: usize) -> Vec<usize> {
-        let Some(&first) = needle.first() else {
-            return Vec::new();
-        };
-        let stands = |&at: &usize| self.stands_at(needle, at);
-        self.with_byte(first).filter(stands).take(limit).collect()
+    /// The places where the needle stands, in order; none for an empty one.
+    pub(super) fn find<'b>(&'b self, needle: &'b [u8]) -> impl Iterator<Item = usize> + 'b {
+        let first = needle.first().into_iter();
+        first
+            .flat_map(|&first| self.with_byte(first))
+            .filter(|&at| self.stands_at(needle, at))
     }
 
     /// The same without regard to ASCII case; places that agree in case come first.
     pub(super) fn find_text(&self, needle: &[u8], limit: usize) -> Vec<usize> {
-        let mut found = self.find(needle, limit);
+        let mut found = self.find(needle).take(limit).collect::<Vec<_>>();
         let Some(&first) = needle.first() else {
             return found;
         };
@@ -148,7 +156,7 @@ impl<'a> Haystack<'a> {
     }
 
     /// Numerals that mean the value, rewritten to mean the other; leading zeros keep the length.
-    pub(super) fn numerals(&self, number: &Number, limit: usize) -> Vec<Edit> {
+    pub(super) fn numerals(&self, number: Number, limit: usize) -> Vec<Edit> {
         let mask = u64::MAX >> (64 - 8 * u32::from(number.width));
         let signed = sign_extend(number.to, number.width);
         let mut edits = Vec::new();
