@@ -2,7 +2,8 @@
 //!
 //! Six programs (and an n-body, heavy in floats, that is not in the mean) run their fixed input
 //! in the plain module under wasmtime and in [`Build::Fast`] through the sandbox, reset and
-//! reading of counters included. Then the parts: counters alone, with ticks, with depth.
+//! reading of counters included. Then the parts: counters alone, with ticks, depth alone, visible
+//! NaNs alone, everything.
 //!
 //! Limit: a counter costs a read-modify-write of memory (about five cycles of latency where one
 //! arm follows itself at once), so tight loops cannot come below that.
@@ -33,10 +34,11 @@ fn main() {
     }
     let rounds = size.pick(1, 31);
     let parts = [
-        ("counts", true, false, false),
-        ("ticks", true, true, false),
-        ("depth", false, false, true),
-        ("all", true, true, true),
+        ("counts", true, false, false, false),
+        ("ticks", true, true, false, false),
+        ("depth", false, false, true, false),
+        ("nans", false, false, false, true),
+        ("all", true, true, true, true),
     ];
     println!(
         "{:12} {:>10} {:>9} {:>7} {}",
@@ -55,11 +57,12 @@ fn main() {
             let interest = Interest::new(fast.program().probe_map().probes.len() as u32, 0);
             let mut fuel = 0;
             let mut run_fast = || fuel = fast.run(input, &interest, false).fuel;
-            let mut partial = parts.map(|(_, counts, ticks, depth)| {
+            let mut partial = parts.map(|(_, counts, ticks, depth, nans)| {
                 let probes = Probes {
                     counts,
                     ticks,
                     depth,
+                    nans,
                     entry: false,
                     ..Probes::FAST
                 };

@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, flags ─▶ exits ─▶ entry
+//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits ─▶ entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod emit;
 mod error;
 mod flow;
 pub mod layout;
+mod nans;
 mod passes;
 pub mod printable;
 mod probes;
@@ -48,7 +49,7 @@ use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, mar
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 5;
+pub const PASS_VERSION: u32 = 6;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -100,6 +101,8 @@ struct Instrumenter {
     probes: Probes,
     /// The guest's own functions, by original index.
     functions: Vec<FunctionId>,
+    /// The operators whose NaNs show, by original offset.
+    visible_nans: Vec<(u32, nans::Kind)>,
     code: Arc<Mutex<Transform>>,
     allocator: Option<Allocator>,
 }
@@ -130,10 +133,16 @@ impl Instrumenter {
             .filter(|f| matches!(f.kind, FunctionKind::Local(_)));
         let mut functions = functions.map(|f| f.id()).collect::<Vec<_>>();
         functions.sort();
+        let visible_nans = if probes.nans {
+            nans::visible(wasm, probes.compares)
+        } else {
+            Vec::new()
+        };
         Ok(Instrumenter {
             module,
             probes,
             functions,
+            visible_nans,
             code,
             allocator: allocator::find(wasm),
         })
@@ -285,6 +294,7 @@ impl Instrumenter {
                 depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
             }
             fuel::charge_bulk(&mut self.module, id, &fuel);
+            passes::nans::instrument(&mut self.module, id, &self.visible_nans);
             if self.probes.entry {
                 globals::flag_irreversible(&mut self.module, id, side);
                 exits::instrument(&mut self.module, id, host.unreachable);

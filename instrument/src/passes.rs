@@ -13,3 +13,4 @@ pub(crate) mod fuel;
 pub(crate) mod globals;
 pub(crate) mod heap_room;
 pub(crate) mod marks;
+pub(crate) mod nans;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
 
-/// Which signals a build of a module records. All builds that run inputs have the first three;
+/// Which signals a build of a module records. All builds that run inputs have the first four;
 /// they can be left out to see what each costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probes {
@@ -14,6 +14,8 @@ pub struct Probes {
     pub ticks: bool,
     /// The limit on recursive calls.
     pub depth: bool,
+    /// NaNs whose bits the guest sees are canonical.
+    pub nans: bool,
     /// Operands of comparisons.
     pub compares: bool,
     /// A mark per written block of memory, for resets that cannot use page protection.
@@ -29,6 +31,7 @@ impl Probes {
         counts: true,
         ticks: true,
         depth: true,
+        nans: true,
         compares: false,
         marks: false,
         entry: true,

@@ -64,12 +64,14 @@ impl ResourceLimiter for Outside {
     }
 }
 
-/// A plain engine; guests may use half of the stack of the threads they run on.
+/// A plain engine; guests may use half of the stack of the threads they run on. NaNs are canonical,
+/// all of them, as the standard allows and the sandbox promises for those that can be seen.
 pub(crate) fn engine() -> Engine {
     let mut config = Config::new();
     config
         .max_wasm_stack(THREAD_STACK_BYTES / 2)
-        .async_stack_size(THREAD_STACK_BYTES);
+        .async_stack_size(THREAD_STACK_BYTES)
+        .cranelift_nan_canonicalization(true);
     Engine::new(&config).expect("the configuration is valid")
 }
 
