@@ -5,6 +5,8 @@
 //! reading of counters included. Then the parts: counters alone, with ticks, depth alone, visible
 //! NaNs alone, everything.
 //!
+//! `CASE=name` measures one program.
+//!
 //! Limit: a counter costs a read-modify-write of memory (about five cycles of latency where one
 //! arm follows itself at once), so tight loops cannot come below that.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -31,6 +33,9 @@ fn main() {
     match sqlite {
         Some(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
         None => println!("sqlite is not built: guests/build-subjects.sh sqlite"),
+    }
+    if let Ok(only) = std::env::var("CASE") {
+        programs.retain(|(name, ..)| *name == only);
     }
     let rounds = size.pick(1, 31);
     let parts = [
@@ -103,6 +108,9 @@ fn main() {
                 .zip(&times[2..])
                 .for_each(|(all, t)| all.push(t / times[0]));
         }
+    }
+    if ratios.is_empty() {
+        return;
     }
     let columns = part_ratios
         .iter()
