@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::sync::Arc;
 
-use sandglass_engine::{Config, Decision, Engine, Exit, Scratch, Variant, find};
+use sandglass_engine::{Config, Decision, Engine, Exit, Scratch, Token, Variant, find};
 use sandglass_guests::{PLANTED, PLANTED_SEED, Planted};
-use sandglass_runtime::tokens;
+use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
 const EXECS_MAX: u64 = 2_000_000;
@@ -101,7 +101,10 @@ fn campaigns(
                 probes: fast.probe_map().probes.len() as u32,
                 input_bytes_max: limits.input_bytes,
                 seeds: vec![PLANTED_SEED.to_vec()],
-                tokens: tokens::in_module(planted.wasm),
+                tokens: tokens(planted.wasm)
+                    .into_iter()
+                    .map(Token::automatic)
+                    .collect(),
                 settings: settings.clone(),
                 slow_factor: 100,
                 spec: find(guidance).expect("a guidance"),

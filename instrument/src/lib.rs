@@ -24,6 +24,7 @@ mod passes;
 pub mod printable;
 mod probes;
 pub mod symbols;
+pub mod tokens;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -32,4 +32,3 @@ pub mod report;
 pub mod stack;
 pub mod store;
 pub mod target;
-pub mod tokens;

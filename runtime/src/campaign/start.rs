@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
-use sandglass_engine::{Config, Engine, State};
+use sandglass_engine::{Config, Engine, State, Token};
+use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::budget::Clock;
@@ -21,7 +22,6 @@ use crate::report::Reporter;
 use crate::store::record::Record;
 use crate::store::{self, Opened, Store};
 use crate::target::{Exact, Target, Worker};
-use crate::tokens;
 
 /// Runs a session of a campaign: a new one, or the next one of the folder's.
 pub fn start(
@@ -111,7 +111,11 @@ fn fuel_limit(config: &CampaignConfig, worker: &mut Worker) -> Result<u64> {
 
 fn engine_config(config: &CampaignConfig, record: &Record, probes: u32, target: &Target) -> Config {
     let mut all_tokens = config.tokens.clone();
-    all_tokens.extend(tokens::in_module(&target.module.wasm));
+    all_tokens.extend(
+        tokens(&target.module.wasm)
+            .into_iter()
+            .map(Token::automatic),
+    );
     Config {
         seed: config.seed,
         probes,
