@@ -7,7 +7,9 @@ use walrus::ir::{
     self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind,
     UnaryOp, Value,
 };
-use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ModuleTypes, ValType};
+use walrus::{
+    FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ModuleTypes, ValType,
+};
 
 /// A run of instructions under construction.
 #[derive(Default)]
@@ -149,6 +151,48 @@ pub(crate) fn sequence(func: &mut LocalFunction, ty: InstrSeqType, code: Code) -
     let mut seq = func.builder_mut().dangling_instr_seq(ty);
     *seq.instrs_mut() = code.0;
     seq.id()
+}
+
+/// The body of a function of the guest's.
+pub(crate) fn body(module: &Module, id: FunctionId) -> &LocalFunction {
+    module.funcs.get(id).kind.unwrap_local()
+}
+
+/// The same, to be changed.
+pub(crate) fn body_mut(module: &mut Module, id: FunctionId) -> &mut LocalFunction {
+    module.funcs.get_mut(id).kind.unwrap_local_mut()
+}
+
+/// A sequence and a position in it.
+pub(crate) type Place = (InstrSeqId, usize);
+
+/// Rewrites operators of `id` one by one: `rewrite` appends what takes the place of each that is
+/// `wanted`, the others stay. Sequences come parents first; those that `rewrite` adds are left
+/// alone, and places are those from before.
+pub(crate) fn rewrite(
+    module: &mut Module,
+    id: FunctionId,
+    wanted: impl Fn(&Module, Place, &Instr, InstrLocId) -> bool,
+    mut rewrite: impl FnMut(&mut Module, &mut Code, Place, Instr, InstrLocId),
+) {
+    for seq in sequences(body(module, id)) {
+        let instrs = &body(module, id).block(seq).instrs;
+        let mut numbered = instrs.iter().enumerate();
+        // Most sequences have nothing to rewrite, and need not be built again.
+        if !numbered.any(|(n, (instr, loc))| wanted(module, (seq, n), instr, *loc)) {
+            continue;
+        }
+        let instrs = std::mem::take(&mut body_mut(module, id).block_mut(seq).instrs);
+        let mut code = Code::default();
+        for (position, (instr, loc)) in instrs.into_iter().enumerate() {
+            if wanted(module, (seq, position), &instr, loc) {
+                rewrite(module, &mut code, (seq, position), instr, loc);
+            } else {
+                code.op_at(instr, loc);
+            }
+        }
+        body_mut(module, id).block_mut(seq).instrs = code.0;
+    }
 }
 
 /// Parameters and results of a block's type.

@@ -15,6 +15,7 @@ use walrus::ir::{self, Instr, InstrLocId, InstrSeqId};
 
 use crate::calls::CallGraph;
 use crate::cost::cost;
+use crate::emit::Place;
 use crate::probes::ArmKind;
 
 /// An arm of a decision.
@@ -28,9 +29,6 @@ pub(crate) struct Arm {
     /// Does it spend from the budget? All that go back do.
     pub(crate) ticks: bool,
 }
-
-/// A sequence and a position in it.
-pub(crate) type Place = (InstrSeqId, usize);
 
 /// A place where control flow decides.
 #[derive(Clone, Debug)]

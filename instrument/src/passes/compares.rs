@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, BinaryOp, Instr, InstrLocId, UnaryOp};
 use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
 
-use crate::emit::{Code, sequences};
+use crate::emit::{Code, Place, rewrite, sequences};
 use crate::layout::{COMPARE_BYTES, COMPARE_SLOTS};
 use crate::probes::CompareSite;
 
@@ -123,67 +123,51 @@ pub(crate) fn instrument(
 ) {
     let mut address = first;
     let mut locals: Vec<(ValType, LocalId, LocalId)> = Vec::new();
+    let sites_at = |(seq, position): Place| {
+        let sites = sites.get(&seq).map_or(&[][..], Vec::as_slice);
+        let first = sites.partition_point(|site| site.position < position);
+        let here = sites[first..].iter();
+        here.take_while(move |site| site.position == position)
+    };
     // The same order as `find`.
-    for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
-        let Some(sites) = sites.get(&seq) else {
-            continue;
-        };
-        let mut sites = sites.iter().peekable();
-        let instrs = std::mem::take(
-            &mut module
-                .funcs
-                .get_mut(id)
-                .kind
-                .unwrap_local_mut()
-                .block_mut(seq)
-                .instrs,
-        );
-        let mut code = Code::default();
-        for (position, (instr, loc)) in instrs.into_iter().enumerate() {
-            while let Some(site) = sites.next_if(|s| s.position == position) {
-                let known = locals.iter().find(|(ty, ..)| *ty == site.ty).copied();
-                let (_, left, right) = known.unwrap_or_else(|| {
-                    let pair = (
-                        site.ty,
-                        module.locals.add(site.ty),
-                        module.locals.add(site.ty),
-                    );
-                    locals.push(pair);
-                    pair
-                });
-                match site.case {
-                    Some(case) => code.set(left).i32(case).set(right),
-                    None => code.set(right).set(left),
-                };
-                code.i32(address.cast_signed());
-                for (operand, undo) in [left, right].into_iter().zip(&site.undo) {
-                    code.get(operand);
-                    for step in undo {
-                        if site.ty == ValType::I32 {
-                            code.i32(step.by as i32)
-                        } else {
-                            code.i64(step.by)
-                        };
-                        code.bin(step.op);
-                    }
-                    widen(&mut code, site.ty);
+    let wanted = |_: &Module, at: Place, _: &Instr, _| sites_at(at).next().is_some();
+    rewrite(module, id, wanted, |module, code, at, instr, loc| {
+        for site in sites_at(at) {
+            let known = locals.iter().find(|(ty, ..)| *ty == site.ty).copied();
+            let (_, left, right) = known.unwrap_or_else(|| {
+                let pair = (
+                    site.ty,
+                    module.locals.add(site.ty),
+                    module.locals.add(site.ty),
+                );
+                locals.push(pair);
+                pair
+            });
+            match site.case {
+                Some(case) => code.set(left).i32(case).set(right),
+                None => code.set(right).set(left),
+            };
+            code.i32(address.cast_signed());
+            for (operand, undo) in [left, right].into_iter().zip(&site.undo) {
+                code.get(operand);
+                for step in undo {
+                    if site.ty == ValType::I32 {
+                        code.i32(step.by as i32)
+                    } else {
+                        code.i64(step.by)
+                    };
+                    code.bin(step.op);
                 }
-                code.call(log).get(left);
-                if site.case.is_none() {
-                    code.get(right);
-                }
-                address += COMPARE_BYTES;
+                widen(code, site.ty);
             }
-            code.op_at(instr, loc);
+            code.call(log).get(left);
+            if site.case.is_none() {
+                code.get(right);
+            }
+            address += COMPARE_BYTES;
         }
-        module
-            .funcs
-            .get_mut(id)
-            .kind
-            .unwrap_local_mut()
-            .block_mut(seq)
-            .instrs = code.0;
-    }
+        code.op_at(instr, loc);
+    });
 }
 
 /// If `id` is named like a comparison of memory or strings: the code that reports its arguments

@@ -31,7 +31,7 @@ use walrus::ir::{
 };
 use walrus::{FunctionId, LocalId, MemoryId, Module, RefType, ValType};
 
-use crate::emit::{Code, sequence, sequences, signature};
+use crate::emit::{Code, Place, body, body_mut, rewrite, sequence, signature};
 use crate::flow::{Arm, Decision, Flow, catch_label};
 use crate::passes::fuel::Purse;
 
@@ -72,51 +72,19 @@ pub(crate) fn instrument(
         index: None,
         slot: None,
     };
-    let order = sequences(module.funcs.get(id).kind.unwrap_local());
-    for seq in order {
-        let first = (seq, 0);
-        if flow
-            .decisions
-            .range(first..=(seq, usize::MAX))
-            .next()
-            .is_none()
-        {
-            continue;
-        }
-        let instrs = std::mem::take(
-            &mut module
-                .funcs
-                .get_mut(id)
-                .kind
-                .unwrap_local_mut()
-                .block_mut(seq)
-                .instrs,
-        );
-        let mut code = Code::default();
-        for (position, (instr, loc)) in instrs.into_iter().enumerate() {
-            let Some(decision) = flow.decisions.get(&(seq, position)) else {
-                code.op_at(instr, loc);
-                continue;
-            };
-            let mut rewrite = Rewrite {
-                module,
-                id,
-                counters,
-                purse,
-                scratch: &mut scratch,
-                decision,
-                base: numbers[&(seq, position)],
-            };
-            rewrite.decision(&mut code, instr, loc, landing);
-        }
-        module
-            .funcs
-            .get_mut(id)
-            .kind
-            .unwrap_local_mut()
-            .block_mut(seq)
-            .instrs = code.0;
-    }
+    let wanted = |_: &Module, at: Place, _: &Instr, _| flow.decisions.contains_key(&at);
+    rewrite(module, id, wanted, |module, code, at, instr, loc| {
+        let mut rewrite = Rewrite {
+            module,
+            id,
+            counters,
+            purse,
+            scratch: &mut scratch,
+            decision: &flow.decisions[&at],
+            base: numbers[&at],
+        };
+        rewrite.decision(code, instr, loc, landing);
+    });
     let entry = Arm {
         kind: crate::probes::ArmKind::Entry,
         weight: flow.entry_weight,
@@ -133,13 +101,13 @@ pub(crate) fn instrument(
         &entry,
         purse,
     );
-    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
+    let func = body_mut(module, id);
     let entry = func.entry_block();
     func.block_mut(entry).instrs.splice(0..0, code.0);
 }
 
 /// Decisions in the order of the original code, then of the tree (for equal offsets).
-pub(crate) fn arms_in_order(flow: &Flow) -> Vec<(&(InstrSeqId, usize), &Decision)> {
+pub(crate) fn arms_in_order(flow: &Flow) -> Vec<(&Place, &Decision)> {
     let mut found: Vec<_> = flow.decisions.iter().collect();
     found.sort_by_key(|(at, decision)| (decision.offset, **at));
     found
@@ -170,7 +138,7 @@ impl Rewrite<'_> {
                 let fallen = self.probe(1);
                 let label = self.label_types(block);
                 let ty = InstrSeqType::new(&mut self.module.types, &label, &label);
-                let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+                let func = body_mut(self.module, self.id);
                 let consequent = sequence(func, ty, taken);
                 let alternative = sequence(func, ty, fallen);
                 code.op(ir::IfElse {
@@ -184,7 +152,7 @@ impl Rewrite<'_> {
             }) => {
                 for (arm, seq) in [consequent, alternative].into_iter().enumerate() {
                     let probe = self.probe(arm);
-                    let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+                    let func = body_mut(self.module, self.id);
                     func.block_mut(seq).instrs.splice(0..0, probe.0);
                 }
                 code.op_at(instr, loc);
@@ -259,7 +227,7 @@ impl Rewrite<'_> {
                 .map(|arm| arm.weight)
                 .min()
                 .unwrap_or(weight);
-            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            let func = body_mut(self.module, self.id);
             self.purse.spend(code, func, weight);
         }
         code.get(index);
@@ -269,21 +237,21 @@ impl Rewrite<'_> {
     fn handlers(
         &mut self,
         code: &mut Code,
-        body: InstrSeqId,
+        protected: InstrSeqId,
         catches: Vec<TryTableCatch>,
         loc: InstrLocId,
         landing: &dyn Fn() -> Code,
     ) {
-        let func = self.module.funcs.get(self.id).kind.unwrap_local();
-        let (params, results) = signature(&self.module.types, func.block(body).ty);
+        let func = body(self.module, self.id);
+        let (params, results) = signature(&self.module.types, func.block(protected).ty);
         let after_ty = InstrSeqType::new(&mut self.module.types, &params, &results);
-        let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+        let func = body_mut(self.module, self.id);
         let after = sequence(func, after_ty, Code::default());
         let mut landings = Vec::new();
         for catch in &catches {
             let payload = self.payload(catch);
             let ty = InstrSeqType::new(&mut self.module.types, &params, &payload);
-            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            let func = body_mut(self.module, self.id);
             landings.push(sequence(func, ty, Code::default()));
         }
         let landed = catches
@@ -299,14 +267,14 @@ impl Rewrite<'_> {
         inner
             .op_at(
                 ir::TryTable {
-                    seq: body,
+                    seq: protected,
                     catches: landed.collect(),
                 },
                 loc,
             )
             .br(after);
         for (arm, (catch, &block)) in catches.iter().zip(&landings).enumerate() {
-            let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+            let func = body_mut(self.module, self.id);
             func.block_mut(block).instrs = std::mem::take(&mut inner).0;
             inner.op(ir::Block { seq: block });
             let probe = self.probe(arm);
@@ -314,7 +282,7 @@ impl Rewrite<'_> {
             inner.0.extend(probe.0);
             inner.br(catch_label(catch));
         }
-        let func = self.module.funcs.get_mut(self.id).kind.unwrap_local_mut();
+        let func = body_mut(self.module, self.id);
         func.block_mut(after).instrs = inner.0;
         code.op(ir::Block { seq: after });
     }
@@ -336,7 +304,7 @@ impl Rewrite<'_> {
 
     /// What a branch to `block` takes from the stack.
     fn label_types(&self, block: InstrSeqId) -> Vec<ValType> {
-        let func = self.module.funcs.get(self.id).kind.unwrap_local();
+        let func = body(self.module, self.id);
         let (params, results) = signature(&self.module.types, func.block(block).ty);
         if self.decision.arms[0].back {
             params
@@ -365,11 +333,7 @@ fn probe(
 ) {
     code.count(memory, address);
     if arm.ticks {
-        purse.spend(
-            code,
-            module.funcs.get_mut(id).kind.unwrap_local_mut(),
-            arm.weight,
-        );
+        purse.spend(code, body_mut(module, id), arm.weight);
     }
 }
 

@@ -22,13 +22,13 @@
 
 use std::collections::BTreeSet;
 
-use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType, UnaryOp};
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, UnaryOp};
 use walrus::{
     FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType,
 };
 
 use crate::cost::{BULK_SHIFT, THROW};
-use crate::emit::{Code, sequence, sequences};
+use crate::emit::{Code, rewrite, sequence, sequences};
 use crate::flow::Flow;
 use crate::layout::EXTRA_FUEL;
 
@@ -127,36 +127,28 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
     let Purse::Local(local) = purse else { return };
     let results = module.types.results(module.funcs.get(id).ty()).to_vec();
     let ty = InstrSeqType::new(&mut module.types, &[], &results);
-    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let load = |code: &mut Code| {
         code.global_get(fuel.budget).set(local);
     };
     let flush = |code: &mut Code| {
         code.get(local).global_set(fuel.budget);
     };
-    for seq in sequences(func) {
-        let instrs = &mut func.block_mut(seq).instrs;
-        // A bulk operator is followed by a call, once it is charged.
-        let charged = |instr: &Instr| size_type(instr, &module.memories, &module.tables).is_some();
-        if !instrs
-            .iter()
-            .any(|(i, _)| is_call(i) || leaves(i) || charged(i))
-        {
-            continue;
+    // A bulk operator is followed by a call, once it is charged.
+    let charged = |module: &Module, instr: &Instr| {
+        size_type(instr, &module.memories, &module.tables).is_some()
+    };
+    let wanted = |module: &Module, _, instr: &Instr, _| {
+        is_call(instr) || leaves(instr) || charged(module, instr)
+    };
+    rewrite(module, id, wanted, |_, code, _, instr, loc| {
+        let comes_back = !leaves(&instr);
+        flush(code);
+        code.op_at(instr, loc);
+        if comes_back {
+            load(code);
         }
-        let mut code = Code::default();
-        for (instr, loc) in std::mem::take(instrs) {
-            let (calls, leaves) = (is_call(&instr) || charged(&instr), leaves(&instr));
-            if calls || leaves {
-                flush(&mut code);
-            }
-            code.op_at(instr, loc);
-            if calls {
-                load(&mut code);
-            }
-        }
-        *instrs = code.0;
-    }
+    });
+    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
     let instrs = std::mem::take(&mut func.block_mut(entry).instrs);
     let body = sequence(func, ty, Code(instrs));
@@ -244,45 +236,33 @@ fn throws(instr: &Instr) -> bool {
 /// Charges every bulk operator of a function for its size, and every throw for the unwinding.
 pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
     let (mut narrow, mut wide) = (None, None);
-    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
-    for seq in sequences(func) {
-        let instrs = &func.block(seq).instrs;
-        if !instrs.iter().any(|(i, loc)| {
-            !loc.is_default()
-                && (throws(i) || size_type(i, &module.memories, &module.tables).is_some())
-        }) {
-            continue;
-        }
-        let mut code = Code::default();
-        for (instr, loc) in std::mem::take(&mut func.block_mut(seq).instrs) {
-            let size =
-                size_type(&instr, &module.memories, &module.tables).filter(|_| !loc.is_default());
-            // After the operator: one that traps has not done its work, and one that does not
-            // has a size below that of a memory, which fits.
-            match size {
-                Some(ValType::I64) => {
-                    let size = *wide.get_or_insert_with(|| module.locals.add(ValType::I64));
-                    code.tee(size)
-                        .op_at(instr, loc)
-                        .get(size)
-                        .un(UnaryOp::I32WrapI64)
-                        .call(fuel.charge);
-                }
-                Some(_) => {
-                    let size = *narrow.get_or_insert_with(|| module.locals.add(ValType::I32));
-                    code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
-                }
-                None => {
-                    if throws(&instr) && !loc.is_default() {
-                        code.i32((THROW << BULK_SHIFT).cast_signed())
-                            .call(fuel.charge);
-                    }
-                    code.op_at(instr, loc);
-                }
+    let size = |module: &Module, instr: &Instr| size_type(instr, &module.memories, &module.tables);
+    let wanted = |module: &Module, _, instr: &Instr, loc: InstrLocId| {
+        !loc.is_default() && (throws(instr) || size(module, instr).is_some())
+    };
+    rewrite(module, id, wanted, |module, code, _, instr, loc| {
+        // After the operator: one that traps has not done its work, and one that does not
+        // has a size below that of a memory, which fits.
+        match size(module, &instr) {
+            Some(ValType::I64) => {
+                let size = *wide.get_or_insert_with(|| module.locals.add(ValType::I64));
+                code.tee(size)
+                    .op_at(instr, loc)
+                    .get(size)
+                    .un(UnaryOp::I32WrapI64)
+                    .call(fuel.charge);
+            }
+            Some(_) => {
+                let size = *narrow.get_or_insert_with(|| module.locals.add(ValType::I32));
+                code.tee(size).op_at(instr, loc).get(size).call(fuel.charge);
+            }
+            None => {
+                code.i32((THROW << BULK_SHIFT).cast_signed())
+                    .call(fuel.charge)
+                    .op_at(instr, loc);
             }
         }
-        func.block_mut(seq).instrs = code.0;
-    }
+    });
 }
 
 /// The type of the size on top of the stack, for operators whose cost depends on it.

@@ -7,10 +7,10 @@
 //! What cannot be put back from inside sets the flag [`IRREVERSIBLE`]: growth, dropped segments,
 //! exceptions (their heap). Such a run is followed by a new instance.
 
-use walrus::ir::{self, Instr, LoadKind, StoreKind};
+use walrus::ir::{self, Instr, InstrLocId, LoadKind, StoreKind};
 use walrus::{GlobalId, GlobalKind, MemoryId, Module, RefType, TableId, ValType};
 
-use crate::emit::{Code, sequences};
+use crate::emit::{Code, rewrite, sequences};
 use crate::layout::{IRREVERSIBLE, SAVED};
 
 /// What has to be put back.
@@ -142,24 +142,12 @@ impl State {
 
 /// Flags every operator of `id` that a reset cannot undo.
 pub(crate) fn flag_irreversible(module: &mut Module, id: walrus::FunctionId, side: MemoryId) {
-    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
-    for seq in sequences(func) {
-        let instrs = &mut func.block_mut(seq).instrs;
-        if !instrs
-            .iter()
-            .any(|(i, loc)| !loc.is_default() && is_irreversible(i))
-        {
-            continue;
-        }
-        let mut code = Code::default();
-        for (instr, loc) in std::mem::take(instrs) {
-            if !loc.is_default() && is_irreversible(&instr) {
-                code.i32(0).i32(1).store32(side, IRREVERSIBLE);
-            }
-            code.op_at(instr, loc);
-        }
-        *instrs = code.0;
-    }
+    let wanted =
+        |_: &Module, _, instr: &Instr, loc: InstrLocId| !loc.is_default() && is_irreversible(instr);
+    rewrite(module, id, wanted, |_, code, _, instr, loc| {
+        code.i32(0).i32(1).store32(side, IRREVERSIBLE);
+        code.op_at(instr, loc);
+    });
 }
 
 fn is_irreversible(instr: &Instr) -> bool {

@@ -12,10 +12,12 @@
 //! Bulk writes mark through a function, block by block.
 
 use std::collections::BTreeMap;
-use walrus::ir::{self, BinaryOp, Instr, InstrSeqType, LoadSimdKind, StoreKind, UnaryOp};
+use walrus::ir::{
+    self, BinaryOp, Instr, InstrLocId, InstrSeqType, LoadSimdKind, StoreKind, UnaryOp,
+};
 use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
 
-use crate::emit::{Code, sequences};
+use crate::emit::{Code, rewrite};
 
 /// Bytes of one block, as a shift.
 pub const BLOCK_SHIFT: u32 = 12;
@@ -126,114 +128,68 @@ fn mark_range(module: &mut Module, marks: MemoryId) -> FunctionId {
 /// Adds marks after every write of `id`.
 pub(crate) fn instrument(module: &mut Module, id: FunctionId, marks: &Marks) {
     let mut locals = Locals::default();
-    for seq in sequences(module.funcs.get(id).kind.unwrap_local()) {
-        let instrs = std::mem::take(
-            &mut module
-                .funcs
-                .get_mut(id)
-                .kind
-                .unwrap_local_mut()
-                .block_mut(seq)
-                .instrs,
-        );
-        let mut code = Code::default();
-        for (instr, loc) in instrs {
-            let known = |memory: &MemoryId| {
-                marks
-                    .memories
-                    .get(memory)
-                    .copied()
-                    .filter(|_| !loc.is_default())
-            };
-            match &instr {
-                Instr::Store(ir::Store { memory, kind, arg }) => {
-                    let Some(mark) = known(memory) else {
-                        code.op_at(instr, loc);
-                        continue;
-                    };
-                    let (kind, arg) = (*kind, *arg);
-                    let value = locals.of(module, stored_type(kind));
-                    let address = locals.address(module, mark.address);
-                    code.set(value).tee(address).get(value).op_at(instr, loc);
-                    mark_block(&mut code, mark, address, arg.offset);
-                    if kind.width() > 1 {
-                        mark_block(
-                            &mut code,
-                            mark,
-                            address,
-                            arg.offset + u64::from(kind.width()) - 1,
-                        );
-                    }
-                }
-                Instr::LoadSimd(ir::LoadSimd { memory, kind, arg })
-                    if lane_width(*kind).is_some() =>
-                {
-                    let Some(mark) = known(memory) else {
-                        code.op_at(instr, loc);
-                        continue;
-                    };
-                    let (width, offset) = (lane_width(*kind).unwrap_or(1), arg.offset);
-                    let value = locals.of(module, ValType::V128);
-                    let address = locals.address(module, mark.address);
-                    code.set(value).tee(address).get(value).op_at(instr, loc);
-                    mark_block(&mut code, mark, address, offset);
-                    mark_block(&mut code, mark, address, offset + width - 1);
-                }
-                Instr::MemoryFill(ir::MemoryFill { memory }) => {
-                    let size = address_type(module, *memory);
-                    bulk(
-                        module,
-                        &mut locals,
-                        &mut code,
-                        known(memory),
-                        [ValType::I32, size],
-                        &instr,
-                        loc,
-                    );
-                }
-                Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
-                    let source = address_type(module, *src);
-                    let size = if source == ValType::I64 {
-                        address_type(module, *dst)
-                    } else {
-                        ValType::I32
-                    };
-                    bulk(
-                        module,
-                        &mut locals,
-                        &mut code,
-                        known(dst),
-                        [source, size],
-                        &instr,
-                        loc,
-                    );
-                }
-                Instr::MemoryInit(ir::MemoryInit { memory, .. }) => {
-                    bulk(
-                        module,
-                        &mut locals,
-                        &mut code,
-                        known(memory),
-                        [ValType::I32; 2],
-                        &instr,
-                        loc,
-                    );
-                }
-                Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => {
-                    unreachable!("atomics are refused before the passes run")
-                }
-                _ => {
-                    code.op_at(instr, loc);
-                }
+    let mark_of = |instr: &Instr| marks.memories.get(&written(instr)?).copied();
+    let wanted = |_: &Module, _, instr: &Instr, loc: InstrLocId| {
+        !loc.is_default() && mark_of(instr).is_some()
+    };
+    rewrite(module, id, wanted, |module, code, _, instr, loc| {
+        let mark = mark_of(&instr).expect("it is wanted");
+        match instr {
+            Instr::Store(ir::Store { kind, arg, .. }) => {
+                let value = locals.of(module, stored_type(kind));
+                let address = locals.address(module, mark.address);
+                let width = u64::from(kind.width());
+                code.set(value).tee(address).get(value).op_at(instr, loc);
+                mark_blocks(code, mark, address, arg.offset, width);
+            }
+            Instr::LoadSimd(ir::LoadSimd { kind, arg, .. }) => {
+                let width = lane_width(kind).expect("it writes");
+                let value = locals.of(module, ValType::V128);
+                let address = locals.address(module, mark.address);
+                code.set(value).tee(address).get(value).op_at(instr, loc);
+                mark_blocks(code, mark, address, arg.offset, width);
+            }
+            _ => {
+                let types = middle_and_size(module, &instr);
+                bulk(module, &mut locals, code, mark, types, instr, loc);
             }
         }
-        module
-            .funcs
-            .get_mut(id)
-            .kind
-            .unwrap_local_mut()
-            .block_mut(seq)
-            .instrs = code.0;
+    });
+}
+
+/// The memory that an operator writes to.
+fn written(instr: &Instr) -> Option<MemoryId> {
+    match instr {
+        Instr::Store(ir::Store { memory, .. })
+        | Instr::MemoryFill(ir::MemoryFill { memory })
+        | Instr::MemoryCopy(ir::MemoryCopy { dst: memory, .. })
+        | Instr::MemoryInit(ir::MemoryInit { memory, .. }) => Some(*memory),
+        Instr::LoadSimd(ir::LoadSimd { memory, kind, .. }) => {
+            lane_width(*kind).is_some().then_some(*memory)
+        }
+        Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => {
+            unreachable!("atomics are refused before the passes run")
+        }
+        _ => None,
+    }
+}
+
+/// The types of the source (or value) and of the size that a bulk write takes.
+fn middle_and_size(module: &Module, instr: &Instr) -> [ValType; 2] {
+    match instr {
+        Instr::MemoryFill(ir::MemoryFill { memory }) => {
+            [ValType::I32, address_type(module, *memory)]
+        }
+        Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
+            let source = address_type(module, *src);
+            let size = if source == ValType::I64 {
+                address_type(module, *dst)
+            } else {
+                ValType::I32
+            };
+            [source, size]
+        }
+        _ => [ValType::I32; 2],
     }
 }
 
@@ -250,15 +206,11 @@ fn bulk(
     module: &mut Module,
     locals: &mut Locals,
     code: &mut Code,
-    mark: Option<Mark>,
+    mark: Mark,
     types: [ValType; 2],
-    instr: &Instr,
-    loc: ir::InstrLocId,
+    instr: Instr,
+    loc: InstrLocId,
 ) {
-    let Some(mark) = mark else {
-        code.op_at(instr.clone(), loc);
-        return;
-    };
     let (address, middle) = (
         locals.address(module, mark.address),
         locals.of(module, types[0]),
@@ -269,10 +221,18 @@ fn bulk(
         .tee(address)
         .get(middle)
         .get(size)
-        .op_at(instr.clone(), loc);
+        .op_at(instr, loc);
     mark.narrow(code.get(address));
     narrow(code.get(size), types[1]);
     code.call(mark.range);
+}
+
+/// Marks the first and the last byte of a write: it is shorter than a block.
+fn mark_blocks(code: &mut Code, mark: Mark, address: LocalId, offset: u64, width: u64) {
+    mark_block(code, mark, address, offset);
+    if width > 1 {
+        mark_block(code, mark, address, offset + width - 1);
+    }
 }
 
 fn mark_block(code: &mut Code, mark: Mark, address: LocalId, offset: u64) {
