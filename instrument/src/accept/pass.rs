@@ -1,16 +1,19 @@
 //! The pass over a module's sections: limits first, then the validator, then what is worth knowing.
 
+mod bounds;
+mod custom;
+
 use wasmparser::{
     CompositeInnerType, ConstExpr, DataKind, ElementItems, ElementKind, ExternalKind,
-    FuncValidatorAllocations, GlobalType, KnownCustom, MemoryType, Name, Operator, Parser, Payload,
-    TableType, TypeRef, ValType, ValidPayload, Validator,
+    FuncValidatorAllocations, GlobalType, Operator, Parser, Payload, TypeRef, ValType,
+    ValidPayload, Validator,
 };
 
-use super::entry::ENTRIES;
-use super::facts::{Export, Facts, Hidden, Import, Item, Memory};
+use super::facts::{Export, Facts, Import, Item};
 use super::feature::{self, Used, bit};
 use super::{AcceptLimits, Reason, Refusal, body};
 use crate::printable::printable_max;
+use bounds::within;
 
 /// Names that instrumented modules give to exports of their own.
 const RESERVED: &str = "__sandglass";
@@ -82,17 +85,6 @@ struct Counts {
     element_items: u64,
 }
 
-/// Refuses `found` when it is above `limit`.
-fn within(what: &str, found: u64, limit: u64) -> Result<(), Refusal> {
-    if found <= limit {
-        return Ok(());
-    }
-    Err(Refusal::new(
-        Reason::Limit,
-        format!("module has {found} {what}, expected at most {limit}"),
-    ))
-}
-
 impl Pass<'_> {
     fn payload(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
         self.limit(&payload)?;
@@ -116,129 +108,6 @@ impl Pass<'_> {
             ValidPayload::Ok | ValidPayload::Parser(_) => {}
         }
         self.note(payload)
-    }
-
-    /// Holds a section against the limits. It runs before the validator, whose own limits say less.
-    fn limit(&mut self, payload: &Payload<'_>) -> Result<(), Refusal> {
-        let limits = self.limits;
-        match payload {
-            Payload::TypeSection(section) => {
-                within("types", u64::from(section.count()), limits.types)?;
-                for group in section.clone() {
-                    self.counts.types += group.map_err(malformed)?.types().len() as u64;
-                    within("types", self.counts.types, limits.types)?;
-                }
-            }
-            Payload::ImportSection(section) => {
-                within("imports", u64::from(section.count()), limits.imports)?
-            }
-            Payload::FunctionSection(section) => {
-                self.counts.functions += u64::from(section.count());
-                within("functions", self.counts.functions, limits.functions)?;
-            }
-            Payload::TableSection(section) => {
-                let count = self.table_sizes.len() as u64 + u64::from(section.count());
-                within("tables", count, limits.tables)?;
-                for table in section.clone() {
-                    self.table(&table.map_err(malformed)?.ty)?;
-                }
-            }
-            Payload::MemorySection(section) => {
-                let count = self.facts.memories.len() as u64 + u64::from(section.count());
-                within("memories", count, limits.memories)?;
-                for memory in section.clone() {
-                    self.memory(&memory.map_err(malformed)?, false)?;
-                }
-            }
-            Payload::TagSection(section) => {
-                self.counts.tags += u64::from(section.count());
-                within("tags", self.counts.tags, limits.tags)?;
-            }
-            Payload::GlobalSection(section) => {
-                self.counts.globals += u64::from(section.count());
-                within("globals", self.counts.globals, limits.globals)?;
-            }
-            Payload::ExportSection(section) => {
-                within("exports", u64::from(section.count()), limits.exports)?
-            }
-            Payload::ElementSection(section) => {
-                within(
-                    "element segments",
-                    u64::from(section.count()),
-                    limits.element_segments,
-                )?;
-                for element in section.clone() {
-                    self.counts.element_items += match element.map_err(malformed)?.items {
-                        ElementItems::Functions(items) => u64::from(items.count()),
-                        ElementItems::Expressions(_, items) => u64::from(items.count()),
-                    };
-                    within(
-                        "items in element segments",
-                        self.counts.element_items,
-                        limits.element_items,
-                    )?;
-                }
-            }
-            Payload::DataCountSection { count, .. } => {
-                within("data segments", u64::from(*count), limits.data_segments)?;
-            }
-            Payload::DataSection(section) => within(
-                "data segments",
-                u64::from(section.count()),
-                limits.data_segments,
-            )?,
-            Payload::CodeSectionStart { size, count, .. } => {
-                within("functions with a body", u64::from(*count), limits.functions)?;
-                within("bytes of code", u64::from(*size), limits.code_bytes)?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn memory(&mut self, ty: &MemoryType, imported: bool) -> Result<(), Refusal> {
-        // A custom page size changes what a page is; the validator refuses it right after this.
-        let bytes = ty.initial.saturating_mul(PAGE_BYTES);
-        if ty.page_size_log2.is_none() && !ty.shared {
-            self.counts.memory_bytes = self.counts.memory_bytes.saturating_add(bytes);
-        }
-        let limit = self.limits.memory_bytes;
-        if self.counts.memory_bytes > limit {
-            let message = format!(
-                "memory {} needs {} MiB at start, the limit is {} MiB; raise the memory limit, or link with a smaller \
-                 `-Wl,--initial-memory` or `-Wl,-z,stack-size`",
-                self.facts.memories.len(),
-                bytes >> 20,
-                limit >> 20
-            );
-            return Err(Refusal::new(Reason::Limit, message));
-        }
-        if ty.memory64 {
-            self.used.note(bit::memory64);
-        }
-        self.facts.memories.push(Memory {
-            initial_pages: ty.initial,
-            maximum_pages: ty.maximum,
-            memory64: ty.memory64,
-            imported,
-        });
-        if self.facts.memories.len() > 1 {
-            self.used.note(bit::multi_memory);
-        }
-        Ok(())
-    }
-
-    fn table(&mut self, ty: &TableType) -> Result<(), Refusal> {
-        self.table_sizes.push(ty.initial);
-        self.facts.table_elements = self.facts.table_elements.saturating_add(ty.initial);
-        if self.table_sizes.len() > 1 {
-            self.used.note(bit::reference_types);
-        }
-        within(
-            "table elements at start",
-            self.facts.table_elements,
-            self.limits.table_elements,
-        )
     }
 
     fn note(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
@@ -463,67 +332,6 @@ impl Pass<'_> {
             }
         }
         None
-    }
-
-    fn custom(&mut self, section: &wasmparser::CustomSectionReader<'_>) -> Result<(), Refusal> {
-        let name = section.name();
-        self.facts.custom_bytes += section.data().len() as u64;
-        match name {
-            ".debug_info" | ".debug_line" => self.facts.has_dwarf |= !section.data().is_empty(),
-            "linking" => {
-                let message = "is an object file (it has a `linking` section), expected a linked module; link it with \
-                    `wasm-ld`, or compile without `-c` and `-r`";
-                return Err(Refusal::new(Reason::NotAModule, message));
-            }
-            "dylink" | "dylink.0" => {
-                let message = "is a dynamic library (it has a `dylink` section), expected a module of its own; link \
-                    without `-shared` and `-sSIDE_MODULE`";
-                return Err(Refusal::new(Reason::NotAModule, message));
-            }
-            "name" => {
-                self.facts.has_names = true;
-                self.hidden_entries(section);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Looks for entry functions in the name section. A broken name section is no reason to refuse anything.
-    fn hidden_entries(&mut self, section: &wasmparser::CustomSectionReader<'_>) {
-        let KnownCustom::Name(names) = section.as_known() else {
-            return;
-        };
-        for subsection in names {
-            let Ok(subsection) = subsection else { return };
-            let Name::Function(functions) = subsection else {
-                continue;
-            };
-            for naming in functions {
-                let Ok(naming) = naming else { break };
-                for name in ENTRIES {
-                    let mangled = format!("_Z{}{name}", name.len());
-                    let cpp = naming
-                        .name
-                        .strip_prefix(name)
-                        .is_some_and(|rest| rest.starts_with('('));
-                    let found = match naming.name {
-                        exact if exact == *name => Hidden {
-                            name,
-                            mangled: false,
-                        },
-                        other if cpp || other.starts_with(&mangled) => Hidden {
-                            name,
-                            mangled: true,
-                        },
-                        _ => continue,
-                    };
-                    if !self.facts.hidden_entries.contains(&found) {
-                        self.facts.hidden_entries.push(found);
-                    }
-                }
-            }
-        }
     }
 }
 
