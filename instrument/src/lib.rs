@@ -15,6 +15,7 @@ pub mod accept;
 pub mod allocator;
 mod calls;
 mod cost;
+mod customs;
 mod emit;
 mod error;
 mod flow;
@@ -104,6 +105,8 @@ struct Instrumenter {
     functions: Vec<FunctionId>,
     /// The operators whose NaNs show, by original offset.
     visible_nans: Vec<(u32, nans::Kind)>,
+    /// Functions named like comparisons, by original index.
+    named: BTreeMap<u32, compares::TextKind>,
     code: Arc<Mutex<Transform>>,
     allocator: Option<Allocator>,
 }
@@ -119,9 +122,9 @@ impl Instrumenter {
             .preserve_code_transform(true)
             .only_stable_features(false);
         let mut module = config
-            .parse(wasm)
+            .parse(&customs::without_customs(wasm))
             .map_err(|error| InstrumentError::Parse(format!("{error:#}")))?;
-        // Of no use in the copy: names and lines are read from the original, and code moves.
+        // Of no use in the copy: code moves.
         let customs = module.customs.iter().map(|(id, _)| id).collect::<Vec<_>>();
         for id in customs {
             module.customs.delete(id);
@@ -144,6 +147,11 @@ impl Instrumenter {
             probes,
             functions,
             visible_nans,
+            named: if probes.compares {
+                compares::named(wasm)
+            } else {
+                BTreeMap::new()
+            },
             code,
             allocator: allocator::find(wasm),
         })
@@ -300,8 +308,8 @@ impl Instrumenter {
                 globals::flag_irreversible(&mut self.module, id, side);
                 exits::instrument(&mut self.module, id, host.unreachable);
             }
-            if let Some(report) = host.report {
-                compares::instrument_by_name(&mut self.module, id, index, report);
+            if let (Some(report), Some(&kind)) = (host.report, self.named.get(&index)) {
+                compares::instrument_by_name(&mut self.module, id, index, kind, report);
             }
         }
         map.probes.extend(arm_probes);

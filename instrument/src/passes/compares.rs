@@ -20,8 +20,11 @@
 
 mod sites;
 
+use std::collections::BTreeMap;
+
 use walrus::ir::{BinaryOp, Instr, UnaryOp};
 use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
+use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 use crate::emit::{Code, Place, rewrite};
 use crate::layout::{COMPARE_BYTES, COMPARE_SLOTS};
@@ -131,18 +134,36 @@ pub(crate) fn instrument(
     });
 }
 
-/// If `id` is named like a comparison of memory or strings: the code that reports its arguments
-/// goes to its start. `report` takes (function index, kind, left, right, size).
+/// The functions that are named like comparisons of memory or strings, by index in `wasm`;
+/// of a broken name section, what comes before the break.
+pub(crate) fn named(wasm: &[u8]) -> BTreeMap<u32, TextKind> {
+    let sections = Parser::new(0).parse_all(wasm).filter_map(Result::ok);
+    let names = sections.filter_map(|payload| match payload {
+        Payload::CustomSection(section) => match section.as_known() {
+            KnownCustom::Name(names) => Some(names),
+            _ => None,
+        },
+        _ => None,
+    });
+    let functions = names.flatten().filter_map(|subsection| match subsection {
+        Ok(Name::Function(functions)) => Some(functions),
+        _ => None,
+    });
+    let namings = functions.flatten().filter_map(Result::ok);
+    namings
+        .filter_map(|naming| Some((naming.index, TextKind::of(naming.name)?)))
+        .collect()
+}
+
+/// Reports the arguments of `id`, which is named like a comparison of this kind, at its start.
+/// `report` takes (function index, kind, left, right, size).
 pub(crate) fn instrument_by_name(
     module: &mut Module,
     id: FunctionId,
     index: u32,
+    kind: TextKind,
     report: FunctionId,
 ) {
-    let name = module.funcs.get(id).name.clone().unwrap_or_default();
-    let Some(kind) = TextKind::of(&name) else {
-        return;
-    };
     let types = module.types.params(module.funcs.get(id).ty()).to_vec();
     let wanted = if kind.sized() { 3 } else { 2 };
     if types.len() < wanted || types.iter().any(|ty| *ty != ValType::I32) {
@@ -166,7 +187,7 @@ pub(crate) fn instrument_by_name(
 
 /// How the operands of a named comparison end.
 #[derive(Clone, Copy)]
-enum TextKind {
+pub(crate) enum TextKind {
     /// At the given size.
     Memory = 0,
     /// At a NUL, or at the given size.
