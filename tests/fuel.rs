@@ -1,5 +1,5 @@
 //! Every run ends, and soon after its limit: endless programs of every kind that the passes treat
-//! apart, in every build.
+//! apart, in every build. And runs that trap pay for what ran.
 
 use std::sync::Arc;
 
@@ -128,4 +128,98 @@ fn loops_by_reference_are_refused() {
         let message = refused.expect_err("it is refused").to_string();
         assert!(message.contains("typed function references"), "{message}");
     }
+}
+
+/// A name, what is declared beside the entry, the entry's body, and the operators that run before the
+/// trap, that one included, counted by hand.
+const CUT_SHORT: &[(&str, &str, &str, u64)] = &[
+    // Nothing is behind the operator.
+    ("the last operator", "", "(drop (i32.div_u (i32.const 1) (i32.const 0))) unreachable", 3),
+    // Behind it are a load, an addition, the result.
+    (
+        "in the middle",
+        "",
+        "(i32.store (i32.const -4) (i32.const 7)) (local.set 0 (i32.add (i32.load (i32.const 0)) (i32.const 1)))",
+        3,
+    ),
+    (
+        "unreachable in an arm",
+        "",
+        "(if (i32.eqz (i32.const 0)) (then (local.set 0 (i32.const 1)) unreachable) (else nop))",
+        5,
+    ),
+    // The entry: two and the call. `$f`: two and the call. `$g`: three.
+    (
+        "in a call in a call",
+        "(func $f (local i32) (local.set 0 (i32.const 1)) (call $g) (local.set 0 (i32.const 2)))
+         (func $g (drop (i32.load8_u (i32.const -1))) (drop (i32.const 3)))",
+        "(local.set 0 (i32.const 1)) (call $f) (local.set 0 (i32.const 2))",
+        8,
+    ),
+    // Two rounds of eleven operators (the load fits at 65528 and at 65532), then four of the third.
+    (
+        "in the third round of a loop",
+        "",
+        "(local.set 0 (i32.const 65524))
+         (loop $l
+           (local.set 0 (i32.add (i32.load (i32.add (local.get 0) (i32.const 4))) (i32.add (local.get 0) (i32.const 4))))
+           (br_if $l (i32.const 1)))",
+        2 + 11 + 11 + 4,
+    ),
+    (
+        "a null function",
+        "(table 1 funcref) (type $t (func))",
+        "(call_indirect (type $t) (i32.const 0)) (local.set 0 (i32.const 1))",
+        2,
+    ),
+    // The tail call has left its caller: one for each call, three in `$h`.
+    (
+        "behind a tail call",
+        "(func $t (return_call $h)) (func $h (drop (i32.rem_u (i32.const 1) (i32.const 0))))",
+        "(call $t) (local.set 0 (i32.const 1))",
+        5,
+    ),
+    // Four operators, and nothing for the bytes, which were not filled; the call that may throw ends a
+    // segment.
+    (
+        "in bulk, below a call that may throw",
+        "(tag $e) (func $f (param i32) (if (local.get 0) (then (throw $e)))
+           (memory.fill (i32.const 0) (i32.const 0) (i32.const 65537)) (local.set 0 (i32.const 2)))",
+        "(call $f (i32.const 0)) (local.set 0 (i32.const 1))",
+        2 + 2 + 4,
+    ),
+];
+
+#[test]
+fn runs_that_are_cut_short_pay_for_what_ran() {
+    on_guest_thread(|| {
+        for (name, beside, body, wanted) in CUT_SHORT {
+            let text = format!(
+                r#"(module
+                     (memory (export "memory") 1 1)
+                     {beside}
+                     (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                       {body}
+                       (i32.const 0))
+                     (func (export "malloc") (param i32) (result i32) (i32.const 8)))"#
+            );
+            let wasm = wat::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let program = Program::build(&wasm, Build::Exact, &Options::default(), None);
+            let program = Arc::new(program.unwrap_or_else(|error| panic!("{name}: {error}")));
+            let limits = Limits {
+                input_bytes: 16,
+                ..Limits::STANDARD
+            };
+            let mut sandbox = Sandbox::new(&program, &limits).expect("it does nothing yet");
+            let replay = sandbox.replay(b"input");
+            assert!(
+                matches!(replay.outcome.exit, Exit::Trap(_)),
+                "{name}: {:?}",
+                replay.outcome
+            );
+            let stack = replay.frames.iter().filter_map(|frame| frame.offset);
+            let exact = replay.outcome.fuel - program.probe_map().cut_short(stack);
+            assert_eq!(exact, *wanted, "{name}: {replay:?}");
+        }
+    });
 }

@@ -7,7 +7,8 @@
 //!
 //! Decisions are `br_if`, `if`, `br_table`, a branch back to a loop, the return of a call that
 //! may throw, and the arrival of an exception. A run that is cut short (trap, exit, limit) is
-//! charged for the whole of every segment that it entered.
+//! charged for the whole of every segment that it entered; what of it lies behind each operator at
+//! which a run can end is known, too, so that the host can take it off again.
 
 use std::collections::BTreeMap;
 use walrus::LocalFunction;
@@ -45,6 +46,9 @@ pub(crate) struct Flow {
     pub(crate) entry_weight: u64,
     /// By sequence and position in it.
     pub(crate) decisions: BTreeMap<Place, Decision>,
+    /// Operators at which a run can end, or call what ends it: offset in the original file, and the
+    /// fuel of what follows it in its segment, where that is not nothing.
+    pub(crate) rests: Vec<(u32, u32)>,
 }
 
 /// Where an arm leads, while loops are still being measured.
@@ -176,7 +180,13 @@ impl Walk<'_> {
                     self.decide(at, *loc, vec![(ArmKind::Returned, Goal::Known(ahead))]);
                     ahead = 1;
                 }
-                _ => ahead += cost(instr),
+                _ => {
+                    if ahead > 0 && can_end(instr) {
+                        let rest = u32::try_from(ahead).unwrap_or(u32::MAX);
+                        self.flow.rests.push((loc.data(), rest));
+                    }
+                    ahead += cost(instr);
+                }
             }
         }
         ahead
@@ -207,6 +217,21 @@ impl Walk<'_> {
         let arms = arms.collect();
         self.flow.decisions.insert(at, Decision { offset, arms });
     }
+}
+
+/// Can a run end at this operator? Not at those of which there are most.
+fn can_end(instr: &Instr) -> bool {
+    !matches!(
+        instr,
+        Instr::Const(_)
+            | Instr::LocalGet(_)
+            | Instr::LocalSet(_)
+            | Instr::LocalTee(_)
+            | Instr::GlobalGet(_)
+            | Instr::GlobalSet(_)
+            | Instr::Drop(_)
+            | Instr::Select(_)
+    )
 }
 
 /// Where a handler goes.

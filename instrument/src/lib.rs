@@ -247,6 +247,9 @@ impl Instrumenter {
                     .flat_map(|d| &mut d.arms)
                     .for_each(|arm| arm.ticks = false);
             }
+            if self.probes.rests {
+                map.rests.append(&mut flow.rests);
+            }
             let arms_start = self.functions.len() as u32 + arm_probes.len() as u32;
             let recursive = graph.is_recursive(id);
             map.probes.push(Probe {
@@ -312,6 +315,7 @@ impl Instrumenter {
                 compares::instrument_by_name(&mut self.module, id, index, kind, report);
             }
         }
+        map.rests.sort_unstable();
         map.probes.extend(arm_probes);
         assert_eq!(
             map.probes.len() as u32,

@@ -16,6 +16,8 @@ pub struct Probes {
     pub depth: bool,
     /// NaNs whose bits the guest sees are canonical.
     pub nans: bool,
+    /// Fuel of the rest of a segment that is cut short, in the probe map.
+    pub rests: bool,
     /// Operands of comparisons.
     pub compares: bool,
     /// A mark per written block of memory, for resets that cannot use page protection.
@@ -32,6 +34,7 @@ impl Probes {
         ticks: true,
         depth: true,
         nans: true,
+        rests: false,
         compares: false,
         marks: false,
         entry: true,
@@ -39,6 +42,11 @@ impl Probes {
     /// The build for inputs whose comparisons are wanted.
     pub const COMPARES: Probes = Probes {
         compares: true,
+        ..Probes::FAST
+    };
+    /// The build for replays of single inputs.
+    pub const EXACT: Probes = Probes {
+        rests: true,
         ..Probes::FAST
     };
     /// The build for hosts without page protection.
@@ -136,6 +144,10 @@ pub struct ProbeMap {
     /// Offset in the instrumented file to offset in the original, ascending.
     #[serde(with = "pairs")]
     pub offsets: Vec<(u32, u32)>,
+    /// Original offset of an operator at which a run can end, and the fuel of what follows it in its
+    /// segment, ascending; where it is not listed, nothing does. Only with [`Probes::rests`].
+    #[serde(with = "pairs")]
+    pub rests: Vec<(u32, u32)>,
     /// Bodies in the instrumented file, ascending.
     pub bodies: Vec<BodyRange>,
     /// Memories of the original module, imported ones included.
@@ -156,6 +168,17 @@ impl ProbeMap {
             .checked_sub(1)?;
         let (new, original) = self.offsets[at];
         (new >= body.start).then_some(original)
+    }
+
+    /// The fuel of a run that was cut short was counted as if every active function had gone on to
+    /// its next decision: how much of it was not spent. `stack` is the original offset of the
+    /// operator at which each stands; those have been paid for.
+    pub fn cut_short(&self, stack: impl IntoIterator<Item = u32>) -> u64 {
+        let rest = |offset| {
+            let at = self.rests.binary_search_by_key(&offset, |rest| rest.0);
+            at.map_or(0, |at| u64::from(self.rests[at].1))
+        };
+        stack.into_iter().map(rest).sum()
     }
 
     /// The body that holds `offset` of the instrumented file.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use sandglass_engine::{Interest, Outcome, Variant};
+use sandglass_engine::{Exit, Interest, Outcome, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -68,8 +68,11 @@ pub struct Target {
 /// One replayed execution.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// How it ended.
+    /// How it ended. Its fuel is what campaigns count, by whole segments.
     pub outcome: Outcome,
+    /// The operators that ran and what they cost: the same fuel without what an early end cut off.
+    /// Equal to the former where a run returned, ran out of fuel or nested too deeply.
+    pub fuel_exact: u64,
     /// Where, innermost frame first.
     pub frames: Vec<Frame>,
     /// What it wrote.
@@ -336,7 +339,16 @@ impl Exact {
         }
         let sandbox = self.sandbox.as_mut().expect("made above");
         let replay = sandbox.replay(input);
+        let cut_short = match replay.outcome.exit {
+            // These end between segments, or have more frames than are kept.
+            Exit::Hang | Exit::StackOverflow => 0,
+            _ => {
+                let stack = replay.frames.iter().filter_map(|frame| frame.offset);
+                sandbox.program().probe_map().cut_short(stack)
+            }
+        };
         Ok(Replayed {
+            fuel_exact: replay.outcome.fuel - cut_short,
             frames: self.symbolise(&replay.frames),
             outcome: replay.outcome,
             stdout: replay.stdout,

@@ -28,7 +28,8 @@ pub enum Build {
     /// Campaigns on hosts without page protection: also marks of written blocks.
     Marks,
     /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
-    /// that every trap has its exact operator, and with whole stacks.
+    /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
+    /// short.
     Exact,
 }
 
@@ -36,7 +37,8 @@ impl Build {
     /// The probes of this build.
     pub fn probes(self) -> Probes {
         match self {
-            Build::Fast | Build::Exact => Probes::FAST,
+            Build::Fast => Probes::FAST,
+            Build::Exact => Probes::EXACT,
             Build::Compares => Probes::COMPARES,
             Build::Marks => Probes::MARKS,
         }

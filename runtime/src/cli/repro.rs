@@ -168,12 +168,17 @@ fn replay(args: &ReproArgs, module: &Module, case: &Case) -> Result<(Replayed, O
 
 fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
     let outcome = &replayed.outcome;
+    let in_campaigns = if replayed.fuel_exact == outcome.fuel {
+        String::new()
+    } else {
+        format!(", {} in campaigns", number(outcome.fuel))
+    };
     out.line(&format!(
-        "{}: {} ({} bytes, {} fuel)",
+        "{}: {} ({} bytes, {} fuel{in_campaigns})",
         show(&case.path),
         stack::title(outcome.exit, &replayed.frames),
         number(u64::from(outcome.input_bytes)),
-        number(outcome.fuel)
+        number(replayed.fuel_exact)
     ));
     for line in stack::lines(&replayed.frames) {
         out.line(&format!("    {line}"));
@@ -199,7 +204,9 @@ struct Line {
     finding: bool,
     title: String,
     site: u32,
+    /// As campaigns count it.
     fuel: u64,
+    fuel_exact: u64,
     input_bytes: u32,
     edges: usize,
     stack: Vec<String>,
@@ -217,6 +224,7 @@ fn json(case: &Case, replayed: &Replayed) -> String {
         title: stack::title(outcome.exit, &replayed.frames),
         site: outcome.site,
         fuel: outcome.fuel,
+        fuel_exact: replayed.fuel_exact,
         input_bytes: outcome.input_bytes,
         edges: outcome
             .detail
