@@ -189,13 +189,33 @@ impl Walk<'_> {
                 let either = self.graph.either(a, b);
                 self.stack.push(either);
             }
-            O::Drop => drop(self.pop()),
+            O::Drop => {
+                self.pop();
+            }
             _ => self.plain(operator, offset),
         }
     }
 
-    /// An operator that does nothing but compute.
+    /// An operator that does nothing but compute. Those of which there are most come first: their
+    /// operands are integers, which are no nodes, and looking their arity up takes longer than the
+    /// rest of the walk.
     fn plain(&mut self, operator: &Operator<'_>, offset: u32) {
+        use Operator as O;
+        match operator {
+            O::I32Const { .. } | O::I64Const { .. } => self.stack.push(None),
+            O::I32Load { .. } | O::I32Load8U { .. } | O::I64Load { .. } | O::I32Eqz => {}
+            O::I32Add | O::I32Sub | O::I32And | O::I32Or | O::I32Shl | O::I32Eq | O::I32Ne => {
+                self.pop();
+            }
+            O::I32Store { .. } | O::I32Store8 { .. } | O::I64Store { .. } => {
+                self.pop();
+                self.pop();
+            }
+            _ => self.by_role(operator, offset),
+        }
+    }
+
+    fn by_role(&mut self, operator: &Operator<'_>, offset: u32) {
         match role(operator) {
             Role::Makes(kind, lanes, count) => {
                 for _ in 0..count {

@@ -40,6 +40,8 @@ impl Pass<'_> {
         let KnownCustom::Name(names) = section.as_known() else {
             return;
         };
+        let mangled = ENTRIES.iter().map(|name| format!("_Z{}{name}", name.len()));
+        let mangled = mangled.collect::<Vec<_>>();
         for subsection in names {
             let Ok(subsection) = subsection else { return };
             let Name::Function(functions) = subsection else {
@@ -47,8 +49,7 @@ impl Pass<'_> {
             };
             for naming in functions {
                 let Ok(naming) = naming else { break };
-                for name in ENTRIES {
-                    let mangled = format!("_Z{}{name}", name.len());
+                for (name, mangled) in ENTRIES.iter().zip(&mangled) {
                     let cpp = naming
                         .name
                         .strip_prefix(name)
@@ -58,7 +59,7 @@ impl Pass<'_> {
                             name,
                             mangled: false,
                         },
-                        other if cpp || other.starts_with(&mangled) => Hidden {
+                        other if cpp || other.starts_with(mangled) => Hidden {
                             name,
                             mangled: true,
                         },
