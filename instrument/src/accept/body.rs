@@ -9,14 +9,22 @@ use super::feature::Used;
 use super::pass::malformed;
 use super::{AcceptLimits, Reason, Refusal};
 
-/// Validates `body` and holds it against `limits`. Returns the estimate of its compile time, in microseconds.
+/// What a body counts for in the limits of the whole module.
+pub(super) struct Measured {
+    /// The estimate of its compile time, in microseconds.
+    pub(super) compile_us: u64,
+    /// Locals, parameters included.
+    pub(super) locals: u64,
+}
+
+/// Validates `body` and holds it against `limits`.
 pub(super) fn check(
     function: FuncToValidate<ValidatorResources>,
     body: &FunctionBody<'_>,
     limits: &AcceptLimits,
     used: &mut Used,
     allocations: &mut FuncValidatorAllocations,
-) -> Result<u64, Refusal> {
+) -> Result<Measured, Refusal> {
     let index = function.index;
     let over = |what: &str, found: u64, limit: u64| {
         let start = body.range().start;
@@ -92,7 +100,10 @@ pub(super) fn check(
         );
     }
     *allocations = validator.into_allocations();
-    Ok(estimate)
+    Ok(Measured {
+        compile_us: estimate,
+        locals: declared,
+    })
 }
 
 /// What a body has come to so far.

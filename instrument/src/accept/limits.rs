@@ -42,6 +42,9 @@ pub struct AcceptLimits {
     /// Locals of one function, parameters included. Real ones have at most 123 when optimised, tens of thousands at
     /// `-O0`; wasmtime's own limit is 50,000.
     pub locals: u64,
+    /// Locals of all functions. A function of ten bytes can declare 50,000, each of which walrus keeps in some
+    /// 30 bytes; SQLite declares 7,000 in all.
+    pub module_locals: u64,
     /// Nested blocks, loops, ifs and try tables in one function; the deepest real one is 284. Cranelift needs 0.1 s
     /// for 10,000.
     pub nesting: u64,
@@ -86,6 +89,7 @@ impl AcceptLimits {
             element_items: 4_000_000,
             data_segments: 100_000,
             locals: 50_000,
+            module_locals: 8_000_000,
             nesting: 2_000,
             br_table_targets: 65_536,
             stack_height: 10_000,

@@ -83,6 +83,7 @@ struct Counts {
     tags: u64,
     memory_bytes: u64,
     element_items: u64,
+    locals: u64,
 }
 
 impl Pass<'_> {
@@ -90,13 +91,17 @@ impl Pass<'_> {
         self.limit(&payload)?;
         match self.validator.payload(&payload).map_err(malformed)? {
             ValidPayload::Func(function, body) => {
-                self.facts.compile_us += body::check(
+                let measured = body::check(
                     function,
                     &body,
                     self.limits,
                     &mut self.used,
                     &mut self.allocations,
                 )?;
+                self.counts.locals += measured.locals;
+                let limit = self.limits.module_locals;
+                within("locals in all functions", self.counts.locals, limit)?;
+                self.facts.compile_us += measured.compile_us;
                 let limit = self.limits.module_compile_us;
                 within(
                     "microseconds of estimated compile time",

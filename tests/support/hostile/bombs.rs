@@ -436,6 +436,18 @@ fn counts() -> Vec<Hostile> {
             p.types.ty().function([], []);
         }
     });
+    // Ten bytes each.
+    add(
+        "locals-of-many-functions",
+        "locals in all functions, expected at most",
+        &|p| {
+            for _ in 0..250 {
+                p.function(TARGET_TYPE, &[(40_000, ValType::F64)], |f| {
+                    f.i32_const(0);
+                });
+            }
+        },
+    );
     add("types-in-one-group", "types, expected at most", &|p| {
         p.types.ty().rec((0..60_000).map(|index| SubType {
             is_final: false,
