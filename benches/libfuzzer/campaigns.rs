@@ -44,7 +44,7 @@ pub(crate) fn campaigns(
 }
 
 fn one(row: &str, subject: &str, fuzzer: Fuzzer, seed: u64, seconds: f64) -> Value {
-    let folder = work(row);
+    let folder = work(&format!("{row}-{}", std::process::id()));
     let campaign = fuzzer.campaign(subject, seed, Budget::Cpu(seconds), &folder);
     let (corpus, edges) = edges(subject, &campaign.corpus);
     let rate = campaign.execs as f64 / campaign.cpu_s;

@@ -87,7 +87,7 @@ pub(crate) enum Budget {
 
 /// Compiles a subject for campaigns and for replays of findings, into our own cache; a short campaign does. CPU seconds.
 pub(crate) fn warm_up(subject: &str) -> f64 {
-    let folder = work("warm-up");
+    let folder = work(&format!("warm-up-{}", std::process::id()));
     let campaign = Fuzzer::Sandglass.campaign(subject, 1, Budget::Execs(20_000), &folder);
     let mut repro = sandglass_command();
     let seeds = fs::read_dir(seeds(subject)).expect("every subject has seeds");
