@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Workers: what two of them make of two cores, and that they change nothing.
+#
+#   benches/workers.sh speed [SUBJECT…]   executions of one campaign with two workers, against two campaigns with one
+#                                         each at the same time (at least 0.9; 5 rounds of 2 × 10 s per subject)
+#   benches/workers.sh same [SUBJECT…]    --seed 1 --execs 200000 with one worker, again, and with two: one state_hash
+#
+# Needs two idle cores. Builds `sandglass` and the subjects if they are missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-}
+case $what in speed | same) shift ;; *) sed -n '2,9s/^# \?//p' "$0"; exit 2 ;; esac
+subjects=("$@")
+[ $# -gt 0 ] || subjects=(cjson expat sqlite)
+guests/build-subjects.sh "${subjects[@]}"
+cargo build --quiet --release -p sandglass-runtime --bin sandglass
+program=target/release/sandglass
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# campaign NAME SUBJECT OPTION…: its summary, in $work/NAME.json
+campaign() {
+  local name=$1 subject=$2
+  shift 2
+  rm -rf "${work:?}/$name"
+  "$program" fuzz "target/subjects/$subject.wasm" "guests/subjects/$subject/seeds" --out "$work/$name" \
+    --max-len 4096 --json "$@" | tail -n 1 > "$work/$name.json"
+}
+
+# field NAME KEY: a number or a string of a summary
+field() { grep -oE "\"$2\":\"?[0-9a-f]+" "$work/$1.json" | grep -oE '[0-9a-f]+$'; }
+
+speed() {
+  local ratios=()
+  for round in 1 2 3 4 5; do
+    campaign a "$1" --seed "$round" --workers 1 --time 10s &
+    campaign b "$1" --seed "$((round + 100))" --workers 1 --time 10s
+    wait
+    campaign c "$1" --seed "$round" --workers 2 --time 10s
+    ratios+=("$(awk -v two="$(($(field a execs) + $(field b execs)))" -v one="$(field c execs)" \
+      'BEGIN { printf "%.3f", one / two }')")
+  done
+  printf '%s: %s; median %s (at least 0.9)\n' "$1" "${ratios[*]}" "$(printf '%s\n' "${ratios[@]}" | sort -n | sed -n 3p)"
+}
+
+same() {
+  local hashes=()
+  for workers in 1 1 2; do
+    campaign a "$1" --seed 1 --execs 200000 --workers "$workers"
+    hashes+=("$(field a state_hash)")
+  done
+  if [ "$(printf '%s\n' "${hashes[@]}" | sort -u | wc -l)" -ne 1 ]; then
+    printf '%s: state_hash differs: %s\n' "$1" "${hashes[*]}"
+    exit 1
+  fi
+  printf '%s: three times %s\n' "$1" "${hashes[0]}"
+}
+
+for subject in "${subjects[@]}"; do "$what" "$subject"; done
