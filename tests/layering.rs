@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["abi", "instrument", "engine", "sandbox", "guests"],
     ),
     ("guests", &[]),
+    ("guests/generators", &["sdk"]),
 ];
 
 /// Crates from outside that only these folders may use.

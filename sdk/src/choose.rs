@@ -15,6 +15,12 @@ impl Site {
         &items[self.index(items.len())]
     }
 
+    /// One of the words, evenly: a dictionary, operators, keywords.
+    #[inline]
+    pub fn word<'a>(self, words: &[&'a str]) -> &'a str {
+        words[self.index(words.len())]
+    }
+
     /// The index of one of the weights, as likely as it is heavy.
     ///
     /// One number below the sum is drawn; weights follow each other in it, so that a smaller number never means a
@@ -91,6 +97,19 @@ mod tests {
         );
         let even = |n| with(n, || one_of!(site!(); 'a', 'b', 'c'));
         assert_eq!([0, 1, 2].map(even), ['a', 'b', 'c']);
+    }
+
+    #[test]
+    fn places_in_arms_are_places_of_their_own() {
+        let site = |arm| {
+            let recorded = std::vec![Choice::Int(arm), Choice::Bool(true)];
+            let draw = || one_of!(site!(); site!().boolean(), site!().boolean());
+            let drawn = run(Source::Recorded(recorded), draw).drawn;
+            (drawn[0].site, drawn[1].site)
+        };
+        let (first, second) = (site(0), site(1));
+        assert_eq!(first.0, second.0);
+        assert_ne!(first.1, second.1);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //!     let Some(depth) = depth.down() else { return value!().int(0..=99).to_string() };
 //!     one_of!(structure!();
 //!         3 => value!().int(0..=99).to_string(),
-//!         1 => format!("({} {} {})", sum(depth), value!().pick(&["+", "-", "*"]), sum(depth)))
+//!         1 => format!("({} {} {})", sum(depth), value!().word(&["+", "-", "*"]), sum(depth)))
 //! }
 //!
 //! generator!(|| sum(Depth::of(5)));

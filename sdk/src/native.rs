@@ -21,8 +21,8 @@ use std::vec::Vec;
 
 use crate::{Role, Site};
 
-/// Draws after which a run is ended: as many as the engine allows for guidances of its own.
-pub const DRAWS_MAX: usize = 64 * 1024;
+/// Draws after which a run is ended. The published guidances end one after as many bytes.
+pub const DRAWS_MAX: usize = 10_240;
 
 /// Where answers come from.
 #[derive(Clone, Debug, PartialEq)]

@@ -98,7 +98,7 @@ impl Site {
         other: impl FnOnce() -> alloc::string::String,
     ) -> alloc::string::String {
         if self.part(0).chance(num, den) {
-            (*self.part(1).pick(dictionary)).into()
+            self.part(1).word(dictionary).into()
         } else {
             other()
         }

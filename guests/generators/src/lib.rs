@@ -1,0 +1,27 @@
+//! Generators of inputs: each an ordinary function that draws, and a module in `modules/` that exports it.
+//!
+//! They are naive on purpose, as those that Zest, BeDivFuzz and RLCheck were measured with: names come from small
+//! pools, nothing is typed, and the target decides what is valid. Structure and value roles are those of the split
+//! generators of BeDivFuzz; where the papers have no such generator, the rule is theirs: a draw is structure when
+//! what is drawn later depends on it.
+//!
+//! `guests/build-small.sh generators` builds the modules; the tests here run the same functions natively. This
+//! crate knows nothing of the targets: validity is theirs to say, except for the data structures, whose check is
+//! the study.
+
+pub mod bst;
+pub mod hash_table;
+pub mod javascript;
+pub mod json;
+pub mod lua;
+mod project;
+pub mod red_black;
+mod sizes;
+pub mod sql;
+mod sql_expression;
+pub mod wasm;
+mod wasm_opcodes;
+pub mod xml;
+
+pub use project::PROJECT;
+pub use sizes::Sizes;
