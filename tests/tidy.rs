@@ -56,6 +56,7 @@ fn all_sources() -> Vec<(String, String)> {
         "tests",
         "benches",
         "guests/src",
+        "guests/generators",
     ] {
         sources(&root.join(folder), &mut found);
     }

@@ -81,6 +81,16 @@ fn surface(module: &[u8]) -> (BTreeSet<String>, BTreeSet<String>) {
                         .map(|export| export.expect("an export").name.to_owned()),
                 );
             }
+            Payload::DataSection(section) => {
+                for data in section {
+                    let data = data.expect("a data segment").data;
+                    let named = data.windows(2).any(|window| window == b".c");
+                    assert!(
+                        !named,
+                        "a site is hashed at run time: its file's name is in memory"
+                    );
+                }
+            }
             _ => {}
         }
     }

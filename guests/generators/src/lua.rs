@@ -222,7 +222,7 @@ impl Lua {
         self.put("\"");
         for _ in 0..value!().geometric(4) {
             let letter = value!().char(' '..='~');
-            if letter == '"' {
+            if letter == '"' || letter == '\\' {
                 self.put("\\");
             }
             self.text.push(letter);
@@ -242,7 +242,7 @@ impl Lua {
             self.put(")");
         },
         1 => {
-            self.put(value!().word(&["-", "not ", "#", "~"]));
+            self.put(value!().word(&["- ", "not ", "#", "~"]));
             self.expression(depth);
         },
         2 => self.call(depth),
