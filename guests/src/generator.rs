@@ -55,6 +55,11 @@ pub const GENERATORS: &[Generator] = &[
         subjects: &[],
     },
     Generator {
+        name: "shader",
+        wasm: include_bytes!("../generators/wasm/shader.wasm"),
+        subjects: &["rust-naga"],
+    },
+    Generator {
         name: "sql",
         wasm: include_bytes!("../generators/wasm/sql.wasm"),
         subjects: &["sqlite-steps", "sqlite"],

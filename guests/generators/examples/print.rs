@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use sandglass_generators::{bst, javascript, json, lua, sql, wasm, xml};
+use sandglass_generators::{bst, javascript, json, lua, shader, sql, wasm, xml};
 use sandglass_sdk::native::{Outcome, Source, run};
 
 type Make = fn() -> Vec<u8>;
@@ -20,6 +20,7 @@ const GENERATORS: &[(&str, Make)] = &[
     }),
     ("json", || json::text().into()),
     ("lua", || lua::chunk().into()),
+    ("shader", || shader::shader().into()),
     ("sql", || sql::script().into()),
     ("wasm", wasm::module),
     ("xml", || xml::project(xml::ZEST).into()),

@@ -2,4 +2,4 @@
 
 use sandglass_generators::json;
 
-sandglass_sdk::generator!(|| json::text());
+sandglass_sdk::generator!(json::text);

@@ -2,4 +2,4 @@
 
 use sandglass_generators::lua;
 
-sandglass_sdk::generator!(|| lua::chunk());
+sandglass_sdk::generator!(lua::chunk);

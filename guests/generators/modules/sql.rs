@@ -2,4 +2,4 @@
 
 use sandglass_generators::sql;
 
-sandglass_sdk::generator!(|| sql::script());
+sandglass_sdk::generator!(sql::script);

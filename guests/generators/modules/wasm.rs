@@ -2,4 +2,4 @@
 
 use sandglass_generators::wasm;
 
-sandglass_sdk::generator!(|| wasm::module());
+sandglass_sdk::generator!(wasm::module);

@@ -16,6 +16,8 @@ pub mod json;
 pub mod lua;
 mod project;
 pub mod red_black;
+pub mod shader;
+mod shader_type;
 mod sizes;
 pub mod sql;
 mod sql_expression;

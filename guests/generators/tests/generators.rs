@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
-use sandglass_generators::{bst, javascript, json, lua, red_black, sql, wasm, xml};
+use sandglass_generators::{bst, javascript, json, lua, red_black, shader, sql, wasm, xml};
 use sandglass_sdk::Role;
 use sandglass_sdk::native::{Outcome, Run, Source, run};
 
@@ -177,7 +177,7 @@ fn javascript_looks_as_it_did() {
 }
 
 #[test]
-fn lua_and_sql_look_as_they_did() {
+fn lua_sql_and_shaders_look_as_they_did() {
     looks_like(
         &each_seed(lua::chunk),
         &Look {
@@ -194,6 +194,15 @@ fn lua_and_sql_look_as_they_did() {
             median_bytes: 380..=480,
             rejected: 0..=0,
             overrun: 0..=5,
+        },
+    );
+    looks_like(
+        &each_seed(shader::shader),
+        &Look {
+            different: 980..=1000,
+            median_bytes: 320..=390,
+            rejected: 0..=0,
+            overrun: 0..=0,
         },
     );
 }
