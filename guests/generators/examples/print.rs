@@ -5,27 +5,8 @@
 
 use std::io::Write;
 
-use sandglass_generators::{bst, javascript, json, lua, shader, sql, wasm, xml};
+use sandglass_generators::GENERATORS;
 use sandglass_sdk::native::{Outcome, Source, run};
-
-type Make = fn() -> Vec<u8>;
-
-const GENERATORS: &[(&str, Make)] = &[
-    ("bst", || bst::tree().to_text().into()),
-    ("javascript", || {
-        javascript::program(javascript::ZEST).into()
-    }),
-    ("javascript-bounded", || {
-        javascript::program(javascript::BOUNDED).into()
-    }),
-    ("json", || json::text().into()),
-    ("lua", || lua::chunk().into()),
-    ("shader", || shader::shader().into()),
-    ("sql", || sql::script().into()),
-    ("wasm", wasm::module),
-    ("xml", || xml::project(xml::ZEST).into()),
-    ("xml-bounded", || xml::project(xml::RLCHECK).into()),
-];
 
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

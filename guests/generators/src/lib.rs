@@ -27,3 +27,24 @@ pub mod xml;
 
 pub use project::PROJECT;
 pub use sizes::Sizes;
+
+/// Draws, and makes the bytes that a module would emit.
+pub type Make = fn() -> Vec<u8>;
+
+/// Every generator by the name of its module.
+pub const GENERATORS: &[(&str, Make)] = &[
+    ("bst", || bst::tree().to_text().into()),
+    ("javascript", || {
+        javascript::program(javascript::ZEST).into()
+    }),
+    ("javascript-bounded", || {
+        javascript::program(javascript::BOUNDED).into()
+    }),
+    ("json", || json::text().into()),
+    ("lua", || lua::chunk().into()),
+    ("shader", || shader::shader().into()),
+    ("sql", || sql::script().into()),
+    ("wasm", wasm::module),
+    ("xml", || xml::project(xml::ZEST).into()),
+    ("xml-bounded", || xml::project(xml::RLCHECK).into()),
+];
