@@ -9,8 +9,8 @@ static JSContext *context;
 
 static void open_runtime(void) {
   runtime = JS_NewRuntime();
-  JS_SetMemoryLimit(runtime, 64 << 20);
-  JS_SetMaxStackSize(runtime, 512 << 10);
+  JS_SetMemoryLimit(runtime, 16 << 20);
+  JS_SetMaxStackSize(runtime, 128 << 10);
   context = JS_NewContext(runtime);
 }
 
