@@ -10,6 +10,7 @@
 //! the study.
 
 pub mod bst;
+pub mod failures;
 pub mod hash_table;
 pub mod javascript;
 pub mod json;
