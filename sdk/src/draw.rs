@@ -51,6 +51,10 @@ impl Site {
             Bound::Excluded(hi) => hi.widen() - 1,
             Bound::Unbounded => T::GREATEST,
         };
+        if lo > hi {
+            // Whatever the type, the same empty range, which no 64 bits can turn into another.
+            return T::narrow(sys::draw_int(self, 1, 0).into());
+        }
         let down = if hi > i64::MAX as i128 {
             1_i128 << 63
         } else {
@@ -123,7 +127,7 @@ impl Site {
 
 #[cfg(test)]
 mod tests {
-    use crate::native::{Choice, Domain, Source, run};
+    use crate::native::{Choice, Domain, Outcome, Source, run};
     use crate::{site, value};
 
     #[test]
@@ -149,6 +153,21 @@ mod tests {
             domains,
             [int(3, 255), int(-5, 4), int(7, 7), int(i64::MIN, i64::MAX)]
         );
+    }
+
+    #[test]
+    #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
+    fn empty_ranges_are_impossible_draws() {
+        let draws: [fn() -> bool; 4] = [
+            || site!().int(5..5_u8) > 0,
+            || site!().int(i64::MIN..i64::MIN) > 0,
+            || site!().int(u64::MAX..=0) > 0,
+            || site!().index(0) > 0,
+        ];
+        for draw in draws {
+            let run = run(Source::Seeded(1), draw);
+            assert!(matches!(run.outcome, Outcome::Impossible(_)));
+        }
     }
 
     #[test]
