@@ -18,8 +18,9 @@ target=$(cd "$target" && pwd)
 tools=$target/guest-tools
 kit=${KIT:-wasm}
 san=${SAN:-none}
-all=(empty json-small cjson expat libpng libxml2 lua mujs onig pcre2 pugixml quickjs sqlite sqlite-db stb-image
-  tinyxml2 zlib rust-json rust-png rust-regex rust-toml rust-xml zig-json)
+all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load mujs onig pcre2 pugixml quickjs quickjs-compile
+  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-json rust-naga rust-png rust-regex rust-toml rust-wasm rust-xml
+  zig-json)
 problems=0
 
 say() { printf 'build-subjects: %s\n' "$*"; }
@@ -112,7 +113,7 @@ compile() {
   mkdir -p "$out_folder" "$work"
   harness=$here/subjects/$name/harness.c
   [ -e "$harness" ] || { harness=$here/subjects/$name/harness.cc; driver=c++; }
-  local common=(-O2 -g -w -fdebug-compilation-dir=. "-I$here/subjects" "-I$work" "-ffile-prefix-map=$target=target" "-ffile-prefix-map=$here=guests")
+  local common=(-O2 -g -w -fdebug-compilation-dir=. "-I$here/subjects" "-I$here/../sdk/c" "-I$work" "-ffile-prefix-map=$target=target" "-ffile-prefix-map=$here=guests")
   [ $driver = cc ] || common+=(-std=c++17 -fno-exceptions)
   if [ "$kit" = wasm ]; then
     need_zig || { fail "$name" "no Zig: pip install ziglang==0.17.0"; return; }
@@ -136,6 +137,12 @@ compile() {
       || { fail "$name" "the compiler failed"; return; }
   fi
   say "$name: $(stat -c %s "$out") bytes, $((SECONDS - start)) s"
+}
+
+# embed NAME FILE: a file of the subject as a string literal, in a header of its name.
+embed() {
+  mkdir -p "$tools/build/$1"
+  sed -e 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/\\n"/' "subjects/$1/$2" > "$tools/build/$1/$2.h"
 }
 
 # in_folder FOLDER NAME…: the C files of these names, in `files`.
@@ -193,13 +200,13 @@ build_libpng() {
     -DPNG_INTEL_SSE_OPT=0 -- "${zfiles[@]}" "${files[@]}"
 }
 
-build_libxml2() {
-  debian libxml2 || { fail libxml2 "no source package"; return; }
-  local work=$tools/build/libxml2 feature
+# libxml2 NAME FEATURE…: configures libxml2 with these features for a subject; leaves its C files in `files`.
+libxml2() {
+  local work=$tools/build/$1 feature; shift
   mkdir -p "$work/libxml"
   local edits=(-e 's/@VERSION@/2.9/' -e 's/@LIBXML_VERSION_NUMBER@/20900/' -e 's/@LIBXML_VERSION_EXTRA@//'
     -e 's/@MODULE_EXTENSION@/.so/')
-  for feature in TREE OUTPUT PUSH PATTERN SAX1 VALID HTML XPATH ISO8859X REGEXPS; do edits+=(-e "s/@WITH_$feature@/1/"); done
+  for feature in "$@"; do edits+=(-e "s/@WITH_$feature@/1/"); done
   sed "${edits[@]}" -e 's/@WITH_[A-Z0-9_]*@/0/' "$source/include/libxml/xmlversion.h.in" > "$work/libxml/xmlversion.h"
   for feature in ARPA_INET_H CTYPE_H ERRNO_H FCNTL_H FLOAT_H LIMITS_H MATH_H STDARG_H STDLIB_H STRING_H SYS_STAT_H \
     SYS_TYPES_H TIME_H UNISTD_H STAT STRFTIME LOCALTIME TIME VSNPRINTF SNPRINTF VA_COPY ISINF ISNAN STDINT_H INTTYPES_H; do
@@ -207,16 +214,38 @@ build_libxml2() {
   done > "$work/config.h"
   in_folder "$source" SAX SAX2 HTMLparser HTMLtree buf chvalid dict encoding entities error globals hash list parser \
     parserInternals pattern threads tree uri valid xmlIO xmlmemory xmlregexp xmlsave xmlstring xmlunicode xpath xlink
-  compile libxml2 "-I$source/include" "-I$source" -D_WASI_EMULATED_PROCESS_CLOCKS -lwasi-emulated-process-clocks -- "${files[@]}"
 }
 
-build_lua() {
-  crate lua-src || { fail lua "crate not available"; return; }
-  local lua=$source/lua-5.4.8
-  in_folder "$lua" lapi lcode lctype ldebug ldo ldump lfunc lgc llex lmem lobject lopcodes lparser lstate lstring ltable \
-    ltm lundump lvm lzio lauxlib lbaselib lcorolib lmathlib lstrlib ltablib lutf8lib
-  eh=1 compile lua "-I$lua" -D_WASI_EMULATED_SIGNAL -lwasi-emulated-signal '-Dluai_makeseed(L)=1' -- "${files[@]}"
+libxml2_flags=(-D_WASI_EMULATED_PROCESS_CLOCKS -lwasi-emulated-process-clocks)
+
+build_libxml2() {
+  debian libxml2 || { fail libxml2 "no source package"; return; }
+  libxml2 libxml2 TREE OUTPUT PUSH PATTERN SAX1 VALID HTML XPATH ISO8859X REGEXPS
+  compile libxml2 "-I$source/include" "-I$source" "${libxml2_flags[@]}" -- "${files[@]}"
 }
+
+build_libxml2_xsd() {
+  debian libxml2 || { fail libxml2-xsd "no source package"; return; }
+  embed libxml2-xsd project.xsd
+  libxml2 libxml2-xsd TREE OUTPUT PUSH PATTERN SAX1 VALID XPATH ISO8859X REGEXPS SCHEMAS
+  compile libxml2-xsd "-I$source/include" "-I$source" "${libxml2_flags[@]}" -- "${files[@]}" "$source/xmlschemas.c" \
+    "$source/xmlschemastypes.c"
+}
+
+# lua NAME FILE…: a subject on these files of Lua.
+lua() {
+  local name=$1 lua; shift
+  crate lua-src || { fail "$name" "crate not available"; return; }
+  lua=$source/lua-5.4.8
+  in_folder "$lua" "$@"
+  eh=1 compile "$name" "-I$lua" -D_WASI_EMULATED_SIGNAL -lwasi-emulated-signal '-Dluai_makeseed(L)=1' -- "${files[@]}"
+}
+
+lua_core=(lapi lcode lctype ldebug ldo ldump lfunc lgc llex lmem lobject lopcodes lparser lstate lstring ltable ltm lundump
+  lvm lzio lauxlib)
+
+build_lua() { lua lua "${lua_core[@]}" lbaselib lcorolib lmathlib lstrlib ltablib lutf8lib; }
+build_lua_load() { lua lua-load "${lua_core[@]}"; }
 
 build_mujs() {
   debian mujs || { fail mujs "no source package"; return; }
@@ -251,24 +280,29 @@ build_pugixml() {
   compile pugixml "-I$source/src" -DPUGIXML_NO_EXCEPTIONS -- "$source/src/pugixml.cpp"
 }
 
-build_quickjs() {
-  crate rquickjs-sys || { fail quickjs "crate not available"; return; }
+quickjs() {
+  crate rquickjs-sys || { fail "$1" "crate not available"; return; }
   in_folder "$source/quickjs" quickjs libregexp libunicode dtoa
-  compile quickjs "-I$source/quickjs" -D_GNU_SOURCE -DQUICKJS_NG_BUILD -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL \
+  compile "$1" "-I$source/quickjs" -D_GNU_SOURCE -DQUICKJS_NG_BUILD -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL \
     -lwasi-emulated-process-clocks -lwasi-emulated-signal -- "${files[@]}"
 }
+
+build_quickjs() { quickjs quickjs; }
+build_quickjs_compile() { quickjs quickjs-compile; }
 
 sqlite_flags=(-DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_WAL
   -DSQLITE_MAX_MMAP_SIZE=0 -DSQLITE_OMIT_RANDOMNESS -DSQLITE_OMIT_LOCALTIME)
 
-build_sqlite() {
-  crate libsqlite3-sys || { fail sqlite "crate not available"; return; }
-  compile sqlite "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
+sqlite() {
+  crate libsqlite3-sys || { fail "$1" "crate not available"; return; }
+  compile "$1" "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
 }
 
-build_sqlite_db() {
-  crate libsqlite3-sys || { fail sqlite-db "crate not available"; return; }
-  compile sqlite-db "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
+build_sqlite() { sqlite sqlite; }
+build_sqlite_db() { sqlite sqlite-db; }
+build_sqlite_steps() {
+  embed sqlite-steps schema.sql
+  sqlite sqlite-steps
 }
 
 build_stb_image() {
@@ -298,7 +332,7 @@ build_rust() {
   mkdir -p "$out_folder"
   rustc --print target-libdir --target wasm32-unknown-unknown 2> /dev/null | xargs test -d || rustup target add wasm32-unknown-unknown \
     || { fail "$1" "rustup target add wasm32-unknown-unknown"; return; }
-  RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+  RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=$(cd .. && pwd)/sdk=sdk --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
     cargo build -q --release --locked --manifest-path subjects/rust/Cargo.toml --target wasm32-unknown-unknown \
     --target-dir "$tools/rust" --example "$1" || { fail "$1" "cargo failed"; return; }
   cp "$tools/rust/wasm32-unknown-unknown/release/examples/${1//-/_}.wasm" "$out_folder/$1.wasm" 2> /dev/null \

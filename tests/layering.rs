@@ -5,7 +5,8 @@ use std::path::Path;
 /// Package folder, and the packages of ours that it may use (development aside).
 const MAY_USE: &[(&str, &[&str])] = &[
     ("sdk/abi", &[]),
-    ("sdk", &["abi"]),
+    ("sdk", &["abi", "derive"]),
+    ("sdk/derive", &[]),
     ("instrument", &["abi"]),
     ("runtime/engine", &[]),
     ("runtime/sandbox", &["abi", "instrument", "engine"]),
@@ -14,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["abi", "instrument", "engine", "sandbox", "guests"],
     ),
     ("guests", &[]),
+    ("guests/generators", &["sdk"]),
 ];
 
 /// Crates from outside that only these folders may use.

@@ -1,0 +1,5 @@
+//! JSON texts.
+
+use sandglass_generators::json;
+
+sandglass_sdk::generator!(json::text);

@@ -1,0 +1,5 @@
+//! WGSL shaders.
+
+use sandglass_generators::shader;
+
+sandglass_sdk::generator!(shader::shader);

@@ -1,0 +1,5 @@
+//! WebAssembly modules of random opcodes.
+
+use sandglass_generators::wasm;
+
+sandglass_sdk::generator!(wasm::module);
