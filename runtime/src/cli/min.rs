@@ -9,7 +9,7 @@ use sandglass_engine::{Exit, StackKey};
 use sandglass_sandbox::on_guest_thread;
 
 use super::args::MinArgs;
-use super::repro::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_case};
 use crate::error::{exit_code, io, show, with_next};
 use crate::minimise::minimise;
 use crate::report::Sink;
