@@ -11,6 +11,7 @@ pub mod drawing;
 pub mod geometric;
 pub mod jqf;
 pub mod plan;
+pub mod policy;
 pub mod replay;
 pub mod source;
 pub mod split;

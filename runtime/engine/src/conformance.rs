@@ -233,6 +233,9 @@ pub fn does_not_see_workers(spec: &'static Spec) {
     }
 }
 
+/// Trials after which a state is written down and read, at the next end of a batch.
+const RESUME_EVERY: u64 = 700;
+
 /// A state written down and read again goes on as if nothing had happened. `copy` writes and reads.
 pub fn resumes(spec: &'static Spec, copy: &dyn Fn(&State) -> State) {
     let mut whole = engine(spec, 5);
@@ -255,9 +258,13 @@ pub fn resumes(spec: &'static Spec, copy: &dyn Fn(&State) -> State) {
             );
             break;
         }
-        let batch = part.next_batch(30_000 - part.stats().execs);
-        let outcomes = execute(&batch, &toy, 1);
-        decisions.extend(part.finish_batch(&batch, outcomes));
+        // Small batches go by in groups: writing down a state takes as long as many trials.
+        let until = (part.stats().execs + RESUME_EVERY).min(30_000);
+        while part.stats().execs < until {
+            let batch = part.next_batch(30_000 - part.stats().execs);
+            let outcomes = execute(&batch, &toy, 1);
+            decisions.extend(part.finish_batch(&batch, outcomes));
+        }
         state = Some(part.checkpoint().clone());
     }
     assert_eq!(

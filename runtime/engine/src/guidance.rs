@@ -5,11 +5,13 @@
 //! entry in [`ALL`]; the program, `list` and the conformance tests need nothing more.
 
 pub mod afl;
+pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
 mod jqf;
 pub mod quickcheck;
+pub mod rlcheck;
 pub mod sandglass;
 pub mod zest;
 
@@ -65,6 +67,10 @@ pub const ALL: &[&Spec] = &[
     &blind::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
+    &bediv::SPEC_SIMPLE,
+    &bediv::SPEC_STRUCTURE,
+    &rlcheck::SPEC,
+    &rlcheck::SPEC_GREYBOX,
     &quickcheck::SPEC,
 ];
 
@@ -166,6 +172,10 @@ pub enum Strategy {
     Bytes(Box<ByteLoop>),
     /// Zest and its variants.
     Zest(Box<zest::Zest>),
+    /// BeDivFuzz and its variant.
+    Bediv(Box<bediv::Bediv>),
+    /// RLCheck and its variant.
+    Rlcheck(Box<rlcheck::Rlcheck>),
     /// Random choices.
     Quickcheck(Box<quickcheck::Quickcheck>),
 }
@@ -176,6 +186,8 @@ impl Strategy {
         match self {
             Strategy::Bytes(state) => &mut **state,
             Strategy::Zest(state) => &mut **state,
+            Strategy::Bediv(state) => &mut **state,
+            Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,
         }
     }

@@ -100,6 +100,7 @@ impl Drawing {
         if self.sequence.spans.len() >= SPANS_MAX || self.open.len() >= DEPTH_MAX {
             return Err(Stop::Overrun);
         }
+        self.source.open(label);
         let at = self.sequence.nodes.len() as u32;
         self.open.push(self.sequence.spans.len() as u32);
         self.sequence.spans.push(Span {
@@ -116,6 +117,7 @@ impl Drawing {
     /// unwound from anywhere.
     pub fn close(&mut self, discarded: bool) {
         if let Some(at) = self.open.pop() {
+            self.source.close();
             let end = self.sequence.nodes.len() as u32;
             let span = &mut self.sequence.spans[at as usize];
             span.end = end;

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use super::ChoiceSequence;
 use super::geometric::Geometric;
 use super::jqf::{End, Ranges, Tape};
+use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
 use super::split::Split;
+use crate::ratio::Ratio;
 use crate::rng::{Rng, derive};
 
 /// How many bytes a mutation of Zest's changes: 4 on average.
@@ -19,7 +21,7 @@ const COUNTS_4: Geometric = Geometric::new(4);
 const COUNTS_8: Geometric = Geometric::new(8);
 
 /// How often Zest's mutation writes zeros: once in ten children.
-const ZEROS: crate::ratio::Ratio = crate::ratio::Ratio::new(1, 10);
+const ZEROS: Ratio = Ratio::new(1, 10);
 
 /// How many mutations a child of Zest's has on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,17 @@ pub enum ChoicePlan {
         /// How ranges are decoded.
         ranges: Ranges,
     },
+    /// One trial by a table.
+    Policy {
+        /// What has been learnt.
+        table: Arc<Table>,
+        /// What a state is made of.
+        abstraction: Abstraction,
+        /// How often a choice is random.
+        epsilon: Ratio,
+        /// Seed of the trial.
+        seed: u64,
+    },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
 }
@@ -138,6 +151,15 @@ impl ChoicePlan {
                     structure: extends(s, 1),
                     values: extends(v, 2),
                 })
+            }
+            ChoicePlan::Policy {
+                table,
+                abstraction,
+                epsilon,
+                seed,
+            } => {
+                let rng = Rng::new(*seed);
+                Source::Policy(Policy::new(table.clone(), *abstraction, *epsilon, rng))
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))

@@ -5,6 +5,7 @@
 //! nothing else, so the same plan gives the same answers on any worker.
 
 use super::jqf::Tape;
+use super::policy::Policy;
 use super::replay::Replay;
 use super::split::Split;
 use super::{Domain, Draw};
@@ -28,6 +29,8 @@ pub enum Source {
     Split(Split),
     /// Choices made before, repaired where they do not fit any more.
     Replay(Replay),
+    /// What similar choices have led to.
+    Policy(Policy),
     /// Nobody in particular: each value of the domain alike.
     Fresh(Rng),
 }
@@ -40,22 +43,35 @@ impl Source {
             Source::Tape(tape) => tape.answer(draw, payload),
             Source::Split(split) => split.answer(draw, payload),
             Source::Replay(replay) => replay.answer(draw, payload),
+            Source::Policy(policy) => Some(policy.answer(draw, payload)),
             Source::Fresh(rng) => Some(fresh(draw.domain, rng, payload)),
         }
     }
 }
 
-/// A uniform value of a domain, and of bytes as many as [`Lengths`](Domain::Bytes) gives.
+impl Source {
+    /// Learns that a span was opened.
+    pub fn open(&mut self, label: u32) {
+        if let Source::Policy(policy) = self {
+            policy.open(label);
+        }
+    }
+
+    /// Learns that the innermost span was closed.
+    pub fn close(&mut self) {
+        if let Source::Policy(policy) = self {
+            policy.close();
+        }
+    }
+}
+
+/// A uniform value of a domain; bytes have the lengths of JQF's strings.
 pub fn fresh(domain: Domain, rng: &mut Rng, payload: &mut Vec<u8>) -> Answer {
     let value = match domain {
         Domain::Bool { num, den } => u64::from(rng.below(den) < num),
         Domain::Int { lo, hi } => {
             let size = hi.wrapping_sub(lo).wrapping_add(1).cast_unsigned();
-            let offset = match size {
-                0 => rng.word(),
-                _ => (u128::from(rng.word()) * u128::from(size) >> 64) as u64,
-            };
-            lo.wrapping_add_unsigned(offset).cast_unsigned()
+            lo.wrapping_add_unsigned(below(rng, size)).cast_unsigned()
         }
         // The decoder of JQF is uniform here: 53 bits of mantissa, and a length of mean 10.
         Domain::Float { .. } | Domain::Bytes { .. } => {
@@ -66,6 +82,14 @@ pub fn fresh(domain: Domain, rng: &mut Rng, payload: &mut Vec<u8>) -> Answer {
         payload.extend((0..value).map(|_| rng.word() as u8));
     }
     Answer { bits: value, value }
+}
+
+/// A number in `[0, n)`; 0 stands for 2⁶⁴.
+pub(super) fn below(rng: &mut Rng, n: u64) -> u64 {
+    match n {
+        0 => rng.word(),
+        _ => ((u128::from(rng.word()) * u128::from(n)) >> 64) as u64,
+    }
 }
 
 #[cfg(test)]
