@@ -76,8 +76,7 @@ impl CampaignConfig {
         let wanted = wanted_limits(&args.guest)?;
         let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
-        let draws = generator.is_some() || module.is_property();
-        let guidance = guidance(named, draws, &args.target)?;
+        let guidance = guidance(named, &module, generator.is_some())?;
         check_settings(guidance, &settings)?;
         // Bytes go straight to the target.
         let generator = generator.filter(|_| guidance.input == InputKind::Choices);
@@ -236,7 +235,15 @@ pub fn read_generator(
 
 /// The guidance of a campaign: the one that was named, or the first for what
 /// the target takes.
-pub fn guidance(named: Option<&'static Spec>, draws: bool, target: &Path) -> Result<&'static Spec> {
+pub fn guidance(
+    named: Option<&'static Spec>,
+    module: &Module,
+    has_generator: bool,
+) -> Result<&'static Spec> {
+    let (draws, target) = (
+        has_generator || module.is_property(),
+        Path::new(&module.path),
+    );
     let wanted = if draws {
         InputKind::Choices
     } else {
@@ -252,6 +259,16 @@ pub fn guidance(named: Option<&'static Spec>, draws: bool, target: &Path) -> Res
                 show(target)
             ),
             "the same command with --generator GENERATOR.wasm",
+        ));
+    }
+    if spec.input == InputKind::Bytes && module.is_property() {
+        return Err(with_next(
+            format!(
+                "--guidance {}: makes bytes, and {} is a property, which draws choices",
+                spec.name,
+                show(target)
+            ),
+            "the same command without --guidance",
         ));
     }
     Ok(spec)
