@@ -98,6 +98,7 @@ impl Domain {
 
     /// Whether there is anything to choose from. An interval of floats must be finite, and may be a
     /// single number.
+    #[inline]
     pub fn is_possible(self) -> bool {
         match self {
             Domain::Bool { num, den } => den > 0 && num <= den,

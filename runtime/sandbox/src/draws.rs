@@ -23,6 +23,8 @@ const NOTE_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct Draws {
     /// Who answers; nothing outside of runs that draw.
     drawing: Option<Drawing>,
+    /// The most draws that any run made.
+    draws_max: usize,
     /// What was emitted, and whether anything ever was: an input may be empty.
     input: Vec<u8>,
     has_input: bool,
@@ -37,6 +39,7 @@ impl Draws {
     pub(crate) fn new(input_bytes_max: u32) -> Draws {
         Draws {
             drawing: None,
+            draws_max: 0,
             input: Vec::new(),
             has_input: false,
             input_bytes_max: input_bytes_max as usize,
@@ -47,13 +50,16 @@ impl Draws {
     }
 
     /// Answers the draws of the run that begins.
-    pub(crate) fn begin(&mut self, drawing: Drawing) {
+    pub(crate) fn begin(&mut self, mut drawing: Drawing) {
+        drawing.reserve(self.draws_max);
         self.drawing = Some(drawing);
     }
 
     /// What was drawn and emitted; nothing was if `emit` was never called.
     pub(crate) fn take(&mut self) -> (Option<Drawing>, Option<Vec<u8>>) {
         let input = std::mem::take(&mut self.input);
+        let draws = self.drawing.as_ref().map_or(0, Drawing::draws);
+        self.draws_max = self.draws_max.max(draws);
         (self.drawing.take(), self.has_input.then_some(input))
     }
 

@@ -38,13 +38,20 @@ impl Drawing {
     pub fn new(source: Source, bytes_max: u32) -> Drawing {
         Drawing {
             source,
-            sequence: ChoiceSequence {
-                nodes: Vec::with_capacity(32),
-                ..ChoiceSequence::default()
-            },
+            sequence: ChoiceSequence::default(),
             bytes_left: bytes_max,
             open: Vec::new(),
         }
+    }
+
+    /// Makes room for so many draws: to grow on the way costs more than the draws.
+    pub fn reserve(&mut self, draws: usize) {
+        self.sequence.nodes.reserve(draws);
+    }
+
+    /// Draws so far.
+    pub fn draws(&self) -> usize {
+        self.sequence.nodes.len()
     }
 
     /// Answers a draw; bytes are in [`Drawing::last_bytes`] then.

@@ -90,6 +90,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the formula is what is tested")]
     fn it_is_the_formula_of_jqf() {
         let mut rng = Rng::new(7);
         for mean in [4u64, 8, 10] {

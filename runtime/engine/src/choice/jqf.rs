@@ -71,6 +71,18 @@ impl Tape {
     /// The next `count` bytes, at most 8, as a little-endian number.
     #[inline]
     fn read(&mut self, count: usize) -> Option<u64> {
+        // Most reads are not near the end: one load, and what is too much is cut off.
+        if let Some(ahead) = self.bytes.get(self.at..)
+            && let Some(word) = ahead.first_chunk()
+        {
+            self.at += count;
+            return Some(u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * count)));
+        }
+        self.read_end(count)
+    }
+
+    #[cold]
+    fn read_end(&mut self, count: usize) -> Option<u64> {
         let mut word = [0; 8];
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         if rest.len() >= count {
@@ -112,6 +124,7 @@ impl Tape {
 }
 
 /// How many values a range has; 0 stands for 2⁶⁴.
+#[inline]
 fn size(lo: i64, hi: i64) -> u64 {
     hi.wrapping_sub(lo).wrapping_add(1).cast_unsigned()
 }
@@ -136,11 +149,13 @@ pub fn width(domain: Domain) -> usize {
     }
 }
 
+#[inline]
 fn even(num: u32, den: u32) -> bool {
     u64::from(num) * 2 == u64::from(den)
 }
 
 /// `next(31)` of JQF, from four bytes.
+#[inline]
 fn next_31(bits: u64) -> u64 {
     bits & 0x7fff_ffff
 }
@@ -164,10 +179,11 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
                 (_, 1 | 2) | (0x1_0000_0000, 4) => bits,
                 (_, width) => {
                     let bits = if width == 4 { next_31(bits) } else { bits };
-                    match ranges {
-                        Ranges::Whole => bits % size,
-                        Ranges::OffByOne => bits % (size - 1).max(1),
-                    }
+                    let size = match ranges {
+                        Ranges::Whole => size,
+                        Ranges::OffByOne => (size - 1).max(1),
+                    };
+                    modulo(bits, size)
                 }
             };
             lo.wrapping_add_unsigned(offset).cast_unsigned()
@@ -185,6 +201,15 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
             let length = u64::from(min) + u64::from(LENGTHS.of_bits(double_bits(bits))) - 1;
             length.min(u64::from(max))
         }
+    }
+}
+
+/// `a % b`; dividing 64 bits takes several times as long as dividing 32.
+#[inline]
+fn modulo(a: u64, b: u64) -> u64 {
+    match (u32::try_from(a), u32::try_from(b)) {
+        (Ok(a), Ok(b)) => u64::from(a % b),
+        _ => a % b,
     }
 }
 

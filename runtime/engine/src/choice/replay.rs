@@ -45,6 +45,7 @@ impl Replay {
     }
 
     /// Answers a draw with the next choice.
+    #[inline]
     pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Option<Answer> {
         let Some(node) = self.sequence.nodes.get(self.at) else {
             return match &mut self.after {

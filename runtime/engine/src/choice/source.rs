@@ -66,6 +66,7 @@ impl Source {
 }
 
 /// A uniform value of a domain; bytes have the lengths of JQF's strings.
+#[inline]
 pub fn fresh(domain: Domain, rng: &mut Rng, payload: &mut Vec<u8>) -> Answer {
     let value = match domain {
         Domain::Bool { num, den } => u64::from(rng.below(den) < num),
@@ -85,6 +86,7 @@ pub fn fresh(domain: Domain, rng: &mut Rng, payload: &mut Vec<u8>) -> Answer {
 }
 
 /// A number in `[0, n)`; 0 stands for 2⁶⁴.
+#[inline]
 pub(super) fn below(rng: &mut Rng, n: u64) -> u64 {
     match n {
         0 => rng.word(),

@@ -89,7 +89,7 @@ pub fn events(sequence: &ChoiceSequence) -> Vec<Event<'_>> {
         loop {
             let next = spans.peek().filter(|next| next.first == at);
             let is_over = |top: &&&Span| {
-                top.end <= at && next.is_none_or(|next| next.depth as usize <= open.len() - 1)
+                top.end <= at && next.is_none_or(|next| (next.depth as usize) < open.len())
             };
             if let Some(top) = open.last().filter(is_over).copied() {
                 events.push(Event::Close(top));

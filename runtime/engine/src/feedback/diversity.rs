@@ -164,10 +164,9 @@ mod tests {
         // c = 4, 2, 1; p = 4/7, 2/7, 1/7.
         let hill = diversity.raw();
         assert_eq!(hill.b0, 3);
-        let b1 = (4.0f64 / 7.0).powf(-4.0 / 7.0)
-            * (2.0f64 / 7.0).powf(-2.0 / 7.0)
-            * (1.0f64 / 7.0).powf(-1.0 / 7.0);
-        assert!((hill.b1 - b1).abs() < 1e-12, "{hill:?}");
+        // The seventh power of B(1) is 7^7 / (4^4 · 2^2 · 1).
+        let power = 823_543.0 / 1_024.0;
+        assert!((hill.b1.powi(7) / power - 1.0).abs() < 1e-12, "{hill:?}");
         assert!((hill.b2 - 49.0 / 21.0).abs() < 1e-12, "{hill:?}");
         assert_eq!(
             (diversity.unique_traces(), diversity.diverse_valid()),

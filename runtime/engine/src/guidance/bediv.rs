@@ -75,14 +75,17 @@ struct Score {
     rewards: u32,
 }
 
+/// An input: the tapes of structure and of values.
+type Tapes = (Arc<[u8]>, Arc<[u8]>);
+
 /// The state of BeDivFuzz.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bediv {
     ranges: Ranges,
     coverage: Coverage,
     rotation: Rotation,
-    /// The tapes of each testcase: structure and values.
-    tapes: Vec<(Arc<[u8]>, Arc<[u8]>)>,
+    /// The tapes of each testcase.
+    tapes: Vec<Tapes>,
     /// Raw traces of valid runs.
     traces: BTreeSet<TraceId>,
     /// Hashes of the tapes of structure of testcases, where only new ones are saved.
