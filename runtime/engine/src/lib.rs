@@ -60,6 +60,7 @@ pub mod ratio;
 pub mod rng;
 pub mod schedule;
 pub mod settings;
+pub mod shrink;
 pub mod solve;
 pub mod splice;
 pub mod trial;

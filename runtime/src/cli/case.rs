@@ -157,13 +157,13 @@ pub(super) fn exact_for(
 fn generator(case: &Case, module: &Module, guest: &GuestArgs) -> Result<Option<Module>> {
     let mut found = read_generator(guest, module, MEMORY_BYTES_MAX)?;
     if found.is_none() && !module.is_property() {
-        let campaign = case.path.parent().and_then(Path::parent);
-        let record = match campaign {
-            Some(folder) => read_record(folder)?,
-            None => None,
-        };
-        if let Some(generator) = record.and_then(|record| record.generator) {
-            found = Some(Module::read(Path::new(&generator.path), MEMORY_BYTES_MAX)?);
+        // `choices/HASH`, `findings/KEY` and `findings/KEY/choices` lie so deep in it.
+        for folder in case.path.ancestors().skip(1).take(3) {
+            let record = read_record(folder)?;
+            if let Some(generator) = record.and_then(|record| record.generator) {
+                found = Some(Module::read(Path::new(&generator.path), MEMORY_BYTES_MAX)?);
+                break;
+            }
         }
     }
     let expected = case

@@ -68,6 +68,15 @@ fn again(choices: &ChoiceSequence) -> Drawing {
     Drawing::new(Source::Replay(replay), u32::MAX)
 }
 
+/// Bytes' worth that a generator may draw beyond changed choices.
+const TRY_BYTES_MAX: u32 = 1 << 20;
+
+/// Gives changed choices, and simple ones where they do not suffice.
+fn changed(choices: &ChoiceSequence) -> Drawing {
+    let replay = Replay::new(Arc::new(choices.clone()), After::Simplest);
+    Drawing::new(Source::Replay(replay), TRY_BYTES_MAX)
+}
+
 impl Worker {
     pub(super) fn new_generator(&self) -> Result<Option<Generator>> {
         let Some(target) = &self.target.generator else {
@@ -156,13 +165,23 @@ impl Exact {
     /// Replays choices: through the generator and then the target, or through the property. On a
     /// guest thread only.
     pub fn replay_choices(&mut self, choices: &ChoiceSequence) -> Result<(Replayed, Shown)> {
+        self.run_drawing(again(choices))
+    }
+
+    /// As [`Exact::replay_choices`] for choices that were changed: they are repaired where the guest
+    /// asks for something else, and followed by the simplest where it asks for more.
+    pub fn try_choices(&mut self, choices: &ChoiceSequence) -> Result<(Replayed, Shown)> {
+        self.run_drawing(changed(choices))
+    }
+
+    fn run_drawing(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
         let target = Arc::clone(&self.target);
         if let Some(of) = &target.generator {
             let limits = self.limits;
             let generator = self
                 .generator
                 .get_or_insert_with(|| Box::new(Exact::new(of, &limits)));
-            let (made, shown) = generator.replay_drawn(choices)?;
+            let (made, shown) = generator.replay_drawn(drawing)?;
             if made.outcome.exit != Exit::Valid {
                 return Ok((made, shown));
             }
@@ -177,12 +196,12 @@ impl Exact {
                 "the same command with --generator GENERATOR.wasm",
             ));
         }
-        self.replay_drawn(choices)
+        self.replay_drawn(drawing)
     }
 
-    fn replay_drawn(&mut self, choices: &ChoiceSequence) -> Result<(Replayed, Shown)> {
+    fn replay_drawn(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
         let sandbox = self.exact_sandbox()?;
-        let drawn = sandbox.replay_drawn(again(choices));
+        let drawn = sandbox.replay_drawn(drawing);
         let fuel_exact = fuel_exact(sandbox, &drawn.outcome, &drawn.frames);
         let Drawn {
             outcome,
