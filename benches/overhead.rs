@@ -69,6 +69,7 @@ fn main() {
                     depth,
                     nans,
                     entry: false,
+                    generator: false,
                     ..Probes::FAST
                 };
                 Plain::new(&instrument(wasm, probes).expect("instruments").wasm, input)

@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
-use sandglass_engine::Interest;
+use sandglass_engine::choice::Source;
+use sandglass_engine::choice::replay::{After, Replay};
+use sandglass_engine::{Detail, Drawing, Exit, Interest, Outcome, Rng};
 use sandglass_guests::{WAT, Wat};
-use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, SandboxError, on_guest_thread};
+use sandglass_sandbox::{
+    Build, EntryKind, Generated, Limits, Options, Program, Sandbox, SandboxError, on_guest_thread,
+};
 use sandglass_tests::exit_text;
 
 const BUILDS: [Build; 4] = [Build::Fast, Build::Marks, Build::Compares, Build::Exact];
@@ -74,9 +78,14 @@ fn outcome(guest: &Wat, build: Build) -> String {
         Err(error) => return format!("refused {error}"),
     };
     let interest = Interest::new(program.probe_map().probes.len() as u32, 0);
-    let first = sandbox.run(guest.input(), &interest, true);
+    let run = |sandbox: &mut Sandbox| match program.entry() {
+        EntryKind::Generator => generated(sandbox.generate(drawing())),
+        EntryKind::Property => sandbox.check(drawing(), &interest, true),
+        EntryKind::Reactor | EntryKind::Command => sandbox.run(guest.input(), &interest, true),
+    };
+    let first = run(&mut sandbox);
     for _ in 0..2 {
-        let again = sandbox.run(guest.input(), &interest, true);
+        let again = run(&mut sandbox);
         if again != first {
             return format!("{:?}, then {:?}", first.exit, again.exit);
         }
@@ -84,11 +93,64 @@ fn outcome(guest: &Wat, build: Build) -> String {
             return difference;
         }
     }
-    let fresh = Sandbox::new(&program, &limits)
-        .expect("it was made before")
-        .run(guest.input(), &interest, true);
+    let mut fresh = Sandbox::new(&program, &limits).expect("it was made before");
+    let fresh = run(&mut fresh);
     if fresh != first {
         return format!("{:?}, but {:?} in a fresh instance", first.exit, fresh.exit);
     }
     exit_text(first.exit)
+}
+
+/// What answers the draws of those that draw.
+fn drawing() -> Drawing {
+    Drawing::new(Source::Fresh(Rng::new(1)), 10_240)
+}
+
+/// A generator's run in the form of the others.
+fn generated(made: Generated) -> Outcome {
+    Outcome {
+        exit: made.failed.unwrap_or(Exit::Valid),
+        site: made.site,
+        fuel: made.fuel,
+        input_bytes: made.input.len() as u32,
+        stage: 0,
+        detail: Some(Box::new(Detail {
+            input: made.input,
+            choices: Some(Box::new(made.choices)),
+            ..Detail::default()
+        })),
+    }
+}
+
+#[test]
+fn what_a_generator_made_is_made_again_of_its_choices() {
+    for name in ["generate-values", "generate-random", "generate-closes"] {
+        let wasm = wat::parse_str(sandglass_guests::wat(name).text).expect("guests assemble");
+        let program = Program::build(&wasm, Build::Fast, &Options::default(), None);
+        let program = Arc::new(program.expect("it is a generator"));
+        let (made, again) = on_guest_thread(|| {
+            let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("it sets up");
+            let made = sandbox.generate(drawing());
+            let choices = Arc::new(made.choices.clone());
+            let replay = Replay::new(choices, After::Stops);
+            (
+                made,
+                sandbox.generate(Drawing::new(Source::Replay(replay), 10_240)),
+            )
+        });
+        assert_eq!(made, again, "{name}");
+        assert!(made.failed.is_none() && !made.input.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn stages_are_of_the_run_alone() {
+    let wasm = wat::parse_str(sandglass_guests::wat("stage-reject").text).expect("guests assemble");
+    let program = Program::build(&wasm, Build::Fast, &Options::default(), None);
+    let program = Arc::new(program.expect("it is a target"));
+    let outcome = on_guest_thread(|| {
+        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("it sets up");
+        sandbox.run(b"", &Interest::new(1, 0), false)
+    });
+    assert_eq!((outcome.exit, outcome.stage), (Exit::Invalid, 255));
 }

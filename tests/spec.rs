@@ -44,6 +44,7 @@ const BUILDS: [(&str, Probes); 4] = [
             compares: false,
             marks: false,
             entry: false,
+            generator: false,
             ..Probes::FAST
         },
     ),
@@ -53,6 +54,7 @@ const BUILDS: [(&str, Probes); 4] = [
             compares: true,
             marks: false,
             entry: false,
+            generator: false,
             ..Probes::FAST
         },
     ),
@@ -62,6 +64,7 @@ const BUILDS: [(&str, Probes); 4] = [
             compares: false,
             marks: true,
             entry: false,
+            generator: false,
             ..Probes::FAST
         },
     ),
@@ -71,6 +74,7 @@ const BUILDS: [(&str, Probes); 4] = [
             compares: true,
             marks: true,
             entry: false,
+            generator: false,
             ..Probes::FAST
         },
     ),

@@ -13,6 +13,8 @@ impl Wat {
     /// What a run on [`input`](Self::input) comes to, in the default sandbox and in every run alike:
     ///
     /// - `valid`, `invalid`, `harness-error N`, `exit N`, `hang`, `stack-overflow`, `oom`, `output-limit`;
+    /// - of runs that draw: `bad-draw`, `overrun`, `no-input`, and `generator WHAT` where a generator broke: `bad-draw`,
+    ///   `hang`, `exit-code`, …, or a kind of trap;
     /// - `trap KIND`, with the kinds `unreachable`, `out-of-bounds`, `table-out-of-bounds`, `null-reference`,
     ///   `bad-signature`, `integer-overflow`, `divide-by-zero`, `bad-conversion`, `uncaught-exception`;
     /// - `setup WHAT`: set-up, before the snapshot, ended in `trap KIND`, `exit N`, `hang` or `no-memory`;
@@ -91,6 +93,10 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/deep-valid.wat"),
     },
     Wat {
+        name: "draw-in-target",
+        text: include_str!("../wat/draw-in-target.wat"),
+    },
+    Wat {
         name: "echo-length",
         text: include_str!("../wat/echo-length.wat"),
     },
@@ -109,6 +115,94 @@ pub const WAT: &[Wat] = &[
     Wat {
         name: "floats",
         text: include_str!("../wat/floats.wat"),
+    },
+    Wat {
+        name: "generate-bad-bool",
+        text: include_str!("../wat/generate-bad-bool.wat"),
+    },
+    Wat {
+        name: "generate-bad-bytes",
+        text: include_str!("../wat/generate-bad-bytes.wat"),
+    },
+    Wat {
+        name: "generate-bad-float",
+        text: include_str!("../wat/generate-bad-float.wat"),
+    },
+    Wat {
+        name: "generate-bad-int",
+        text: include_str!("../wat/generate-bad-int.wat"),
+    },
+    Wat {
+        name: "generate-bytes-outside",
+        text: include_str!("../wat/generate-bytes-outside.wat"),
+    },
+    Wat {
+        name: "generate-closes",
+        text: include_str!("../wat/generate-closes.wat"),
+    },
+    Wat {
+        name: "generate-emit-endless",
+        text: include_str!("../wat/generate-emit-endless.wat"),
+    },
+    Wat {
+        name: "generate-emit-outside",
+        text: include_str!("../wat/generate-emit-outside.wat"),
+    },
+    Wat {
+        name: "generate-empty",
+        text: include_str!("../wat/generate-empty.wat"),
+    },
+    Wat {
+        name: "generate-endless",
+        text: include_str!("../wat/generate-endless.wat"),
+    },
+    Wat {
+        name: "generate-endless-bytes",
+        text: include_str!("../wat/generate-endless-bytes.wat"),
+    },
+    Wat {
+        name: "generate-endless-spans",
+        text: include_str!("../wat/generate-endless-spans.wat"),
+    },
+    Wat {
+        name: "generate-global",
+        text: include_str!("../wat/generate-global.wat"),
+    },
+    Wat {
+        name: "generate-hang",
+        text: include_str!("../wat/generate-hang.wat"),
+    },
+    Wat {
+        name: "generate-in-setup",
+        text: include_str!("../wat/generate-in-setup.wat"),
+    },
+    Wat {
+        name: "generate-label-outside",
+        text: include_str!("../wat/generate-label-outside.wat"),
+    },
+    Wat {
+        name: "generate-note-endless",
+        text: include_str!("../wat/generate-note-endless.wat"),
+    },
+    Wat {
+        name: "generate-nothing",
+        text: include_str!("../wat/generate-nothing.wat"),
+    },
+    Wat {
+        name: "generate-random",
+        text: include_str!("../wat/generate-random.wat"),
+    },
+    Wat {
+        name: "generate-rejects",
+        text: include_str!("../wat/generate-rejects.wat"),
+    },
+    Wat {
+        name: "generate-trap",
+        text: include_str!("../wat/generate-trap.wat"),
+    },
+    Wat {
+        name: "generate-values",
+        text: include_str!("../wat/generate-values.wat"),
     },
     Wat {
         name: "grow-refused",
@@ -163,6 +257,10 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/leak-file.wat"),
     },
     Wat {
+        name: "leak-global",
+        text: include_str!("../wat/leak-global.wat"),
+    },
+    Wat {
         name: "leak-global-ref",
         text: include_str!("../wat/leak-global-ref.wat"),
     },
@@ -171,8 +269,8 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/leak-global-trap.wat"),
     },
     Wat {
-        name: "leak-global",
-        text: include_str!("../wat/leak-global.wat"),
+        name: "leak-memory",
+        text: include_str!("../wat/leak-memory.wat"),
     },
     Wat {
         name: "leak-memory-bulk",
@@ -187,28 +285,24 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/leak-memory-straddle.wat"),
     },
     Wat {
-        name: "leak-memory",
-        text: include_str!("../wat/leak-memory.wat"),
+        name: "leak-table",
+        text: include_str!("../wat/leak-table.wat"),
     },
     Wat {
         name: "leak-table-grow",
         text: include_str!("../wat/leak-table-grow.wat"),
     },
     Wat {
-        name: "leak-table",
-        text: include_str!("../wat/leak-table.wat"),
-    },
-    Wat {
         name: "magic",
         text: include_str!("../wat/magic.wat"),
     },
     Wat {
-        name: "malloc-null",
-        text: include_str!("../wat/malloc-null.wat"),
-    },
-    Wat {
         name: "malloc",
         text: include_str!("../wat/malloc.wat"),
+    },
+    Wat {
+        name: "malloc-null",
+        text: include_str!("../wat/malloc-null.wat"),
     },
     Wat {
         name: "memory-full",
@@ -239,8 +333,36 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/overflow-wide-frames.wat"),
     },
     Wat {
+        name: "property-bad-draw",
+        text: include_str!("../wat/property-bad-draw.wat"),
+    },
+    Wat {
+        name: "property-endless",
+        text: include_str!("../wat/property-endless.wat"),
+    },
+    Wat {
+        name: "property-invalid",
+        text: include_str!("../wat/property-invalid.wat"),
+    },
+    Wat {
+        name: "property-rejects",
+        text: include_str!("../wat/property-rejects.wat"),
+    },
+    Wat {
+        name: "property-returns-7",
+        text: include_str!("../wat/property-returns-7.wat"),
+    },
+    Wat {
+        name: "property-trap",
+        text: include_str!("../wat/property-trap.wat"),
+    },
+    Wat {
         name: "random-clock",
         text: include_str!("../wat/random-clock.wat"),
+    },
+    Wat {
+        name: "refuse-draw-type",
+        text: include_str!("../wat/refuse-draw-type.wat"),
     },
     Wat {
         name: "refuse-entry-type",
@@ -271,6 +393,10 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/refuse-threads.wat"),
     },
     Wat {
+        name: "refuse-unknown-draw",
+        text: include_str!("../wat/refuse-unknown-draw.wat"),
+    },
+    Wat {
         name: "returns-7",
         text: include_str!("../wat/returns-7.wat"),
     },
@@ -297,6 +423,10 @@ pub const WAT: &[Wat] = &[
     Wat {
         name: "simd",
         text: include_str!("../wat/simd.wat"),
+    },
+    Wat {
+        name: "stage-reject",
+        text: include_str!("../wat/stage-reject.wat"),
     },
     Wat {
         name: "trap-bad-conversion",
@@ -327,12 +457,12 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/trap-null-function.wat"),
     },
     Wat {
-        name: "trap-out-of-bounds-offset",
-        text: include_str!("../wat/trap-out-of-bounds-offset.wat"),
-    },
-    Wat {
         name: "trap-out-of-bounds",
         text: include_str!("../wat/trap-out-of-bounds.wat"),
+    },
+    Wat {
+        name: "trap-out-of-bounds-offset",
+        text: include_str!("../wat/trap-out-of-bounds-offset.wat"),
     },
     Wat {
         name: "trap-table-out-of-bounds",

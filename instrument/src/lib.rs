@@ -57,9 +57,12 @@ pub const PASS_VERSION: u32 = 6;
 pub const ENTRY_POINTS: [&str; 4] = [
     "LLVMFuzzerTestOneInput",
     "sandglass_property",
-    "sandglass_generate",
+    GENERATOR_ENTRY,
     "_start",
 ];
+
+/// The entry point of generators.
+const GENERATOR_ENTRY: &str = "sandglass_generate";
 
 /// Largest guest memory that any build supports, in pages of 64 KiB: 1 GiB.
 const MEMORY_PAGES_MAX: u64 = 16384;
@@ -333,7 +336,12 @@ impl Instrumenter {
         if !self.probes.entry {
             return Ok(None);
         }
-        let found = ENTRY_POINTS
+        let names = if self.probes.generator {
+            &[GENERATOR_ENTRY][..]
+        } else {
+            &ENTRY_POINTS
+        };
+        let found = names
             .iter()
             .find_map(|name| entry::exported(&self.module, name));
         found.map(Some).ok_or(InstrumentError::NoEntry)

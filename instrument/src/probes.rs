@@ -25,6 +25,8 @@ pub struct Probes {
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
+    /// Enter through `sandglass_generate`, even if there is a target to start in the module.
+    pub generator: bool,
 }
 
 impl Probes {
@@ -38,6 +40,7 @@ impl Probes {
         compares: false,
         marks: false,
         entry: true,
+        generator: false,
     };
     /// The build for inputs whose comparisons are wanted.
     pub const COMPARES: Probes = Probes {

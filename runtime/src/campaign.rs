@@ -25,7 +25,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use sandglass_engine::{Batch, Config, Decision, Engine, Outcome, Scratch, State, TestcaseId};
+use sandglass_engine::choice::text::to_text;
+use sandglass_engine::feedback::Diversity;
+use sandglass_engine::{
+    Batch, Config, Decision, Detail, Engine, Exit, Outcome, Scratch, State, TestcaseId,
+};
 use sandglass_instrument::symbols::Frame;
 
 use crate::event::{
@@ -63,9 +67,9 @@ const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as
 
 /// Who finds out where a finding ended: replays it in a build that knows.
 pub trait Replayer {
-    /// The symbolised stack of an input's end, innermost frame first; empty if
+    /// The symbolised stack of a finding's end, innermost frame first; empty if
     /// it ended well after all.
-    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>>;
+    fn stack(&mut self, exit: Exit, detail: &Detail) -> Result<Vec<Frame>>;
 }
 
 /// What a session needs beside engine, store and workers.
@@ -143,7 +147,7 @@ impl Campaign<'_> {
         if resumed {
             let corpus = self.engine.corpus();
             self.store
-                .restore_corpus(corpus.iter().map(|(_, testcase)| &testcase.bytes[..]))?;
+                .restore_corpus(corpus.iter().map(|(_, testcase)| testcase))?;
             let event = Event::Resumed(Resumed {
                 execs: self.engine.stats().execs,
                 elapsed_ms: self.session.clock.elapsed_ms(),
@@ -156,6 +160,7 @@ impl Campaign<'_> {
             target: record.target.path.clone(),
             target_hash: record.target.hash.clone(),
             entry: self.session.entry.to_owned(),
+            generator: record.generator.as_ref().map(|of| of.path.clone()),
             guidance: record.guidance.name.clone(),
             seed: record.guidance.seed,
             inputs: record.start.inputs,
@@ -218,7 +223,7 @@ impl Campaign<'_> {
                 continue;
             }
             if let Some(detail) = &mut outcome.detail {
-                let frames = self.session.replayer.stack(&detail.input)?;
+                let frames = self.session.replayer.stack(exit, detail)?;
                 detail.stack = Some(stack::key(exit, site, &frames));
                 stacks.insert(batch.first_trial() + index as u64, frames);
             }
@@ -235,8 +240,9 @@ impl Campaign<'_> {
                 trial,
             } => {
                 self.last_new_exec = trial + 1;
-                let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
-                let file = self.store.keep_input(&bytes)?;
+                let testcase = self.engine.corpus().get(id);
+                let bytes = Arc::clone(&testcase.bytes);
+                let file = self.store.keep_testcase(testcase)?;
                 self.files.add(id, file.clone());
                 self.emit(Event::Kept(Kept {
                     id: id.0,
@@ -256,9 +262,11 @@ impl Campaign<'_> {
                 site,
                 fuel,
                 input,
+                choices,
                 trial,
                 ..
             } => {
+                let choices = choices.map(|choices| to_text(&choices));
                 let frames = stacks.get(&trial).cloned().unwrap_or_default();
                 let what = What::Bug {
                     key,
@@ -268,6 +276,7 @@ impl Campaign<'_> {
                 };
                 self.discover(Discovery {
                     input,
+                    choices,
                     fuel,
                     trial,
                     what,
@@ -277,11 +286,14 @@ impl Campaign<'_> {
                 fuel,
                 expected,
                 input,
+                choices,
                 trial,
             } => {
+                let choices = choices.map(|choices| to_text(&choices));
                 let what = What::Slow { expected };
                 self.discover(Discovery {
                     input,
+                    choices,
                     fuel,
                     trial,
                     what,
@@ -423,6 +435,8 @@ impl Campaign<'_> {
         let summary = Summary {
             target: record.target.path.clone(),
             target_hash: record.target.hash.clone(),
+            generator_hash: record.generator.as_ref().map(|of| of.hash.clone()),
+            diversity: self.engine.diversity().map(Into::into),
             guidance: record.guidance.name.clone(),
             seed: record.guidance.seed,
             workers: self.session.workers as u64,
@@ -470,9 +484,12 @@ fn is_prefix(cut: &Batch, whole: &Batch) -> bool {
     let (mut whole_scratch, mut whole_input) = (Scratch::default(), Vec::new());
     cut.len() <= whole.len()
         && (0..cut.len()).all(|index| {
+            let kind = |batch: &Batch| (batch.variant(index), batch.wants_detail(index));
+            if let Some(drawing) = cut.drawing(index) {
+                return whole.drawing(index) == Some(drawing) && kind(cut) == kind(whole);
+            }
             cut.build(index, &mut scratch, &mut input);
             whole.build(index, &mut whole_scratch, &mut whole_input);
-            let kind = |batch: &Batch| (batch.variant(index), batch.wants_detail(index));
             input == whole_input && kind(cut) == kind(whole)
         })
 }
@@ -502,7 +519,9 @@ fn counters(engine: &Engine) -> Counters {
         edges_total: u64::from(stats.edges_total),
         valid_edges: u64::from(stats.valid_edges),
         corpus: u64::from(stats.corpus),
-        unique_traces: None,
+        unique_traces: engine.diversity().map(Diversity::unique_traces),
+        diverse_valid: engine.diversity().map(Diversity::diverse_valid),
+        stages: stats.stages.clone(),
         fuel_total: stats.fuel_total,
         fuel_max: stats.fuel_max,
     }

@@ -17,6 +17,7 @@ use clap::Parser as _;
 use crate::error::{self, exit_code};
 
 pub mod args;
+mod case;
 mod cmin;
 mod demo;
 mod fuzz;
@@ -24,6 +25,7 @@ mod inspect;
 mod list;
 mod min;
 mod repro;
+mod show;
 
 use args::{Cli, Verb};
 
@@ -63,6 +65,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
     match verb {
         Verb::Fuzz(args) => fuzz::run(args),
         Verb::Repro(args) => repro::run(args),
+        Verb::Show(args) => show::run(args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
         Verb::Inspect(args) => inspect::run(args),

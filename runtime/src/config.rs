@@ -19,7 +19,9 @@ use crate::cli::args::{FuzzArgs, GuestArgs, ResetArg};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
-use crate::store::record::{BudgetRecord, GuidanceRecord, Record, StartRecord, TargetRecord};
+use crate::store::record::{
+    BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
+};
 use crate::target::{Module, Reset};
 
 /// Threads at most: beyond it somebody mistyped.
@@ -33,6 +35,8 @@ const DICT_BYTES_MAX: u64 = 16 << 20;
 pub struct CampaignConfig {
     /// The module.
     pub module: Module,
+    /// Who makes its inputs: another module, or the same one again.
+    pub generator: Option<Module>,
     /// How it is called.
     pub options: Options,
     /// How it is put back.
@@ -66,12 +70,16 @@ pub struct CampaignConfig {
 impl CampaignConfig {
     /// Checks the arguments of `sandglass fuzz`.
     pub fn new(args: FuzzArgs) -> Result<CampaignConfig> {
-        let guidance = guidance(args.guidance.as_deref())?;
+        let named = named_guidance(args.guidance.as_deref())?;
         let settings = settings(&args.settings)?;
-        check_settings(guidance, &settings)?;
         check_workers(args.workers)?;
         let wanted = wanted_limits(&args.guest)?;
         let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+        let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
+        let guidance = guidance(named, &module, generator.is_some())?;
+        check_settings(guidance, &settings)?;
+        // Bytes go straight to the target.
+        let generator = generator.filter(|_| guidance.input == InputKind::Choices);
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
         Ok(CampaignConfig {
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
@@ -95,6 +103,7 @@ impl CampaignConfig {
             workers: args.workers,
             paranoid: args.paranoid,
             warnings: read.warnings,
+            generator,
             module,
         })
     }
@@ -109,6 +118,10 @@ impl CampaignConfig {
                 args: self.options.args.iter().skip(1).cloned().collect(),
                 stub_imports: self.options.stub_imports,
             },
+            generator: self.generator.as_ref().map(|generator| GeneratorRecord {
+                path: generator.path.clone(),
+                hash: generator.hash.clone(),
+            }),
             guidance: GuidanceRecord {
                 name: self.guidance.name.to_owned(),
                 seed: self.seed,
@@ -145,6 +158,7 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         env: Vec::new(),
         files: Vec::new(),
         stub_imports: guest.stub_imports,
+        generator: false,
     }
 }
 
@@ -206,9 +220,63 @@ fn bounded(flag: &str, given: Option<u64>, default: u64, min: u64, max: u64) -> 
     Ok(value)
 }
 
-/// A guidance by name; the first one without.
-pub fn guidance(name: Option<&str>) -> Result<&'static Spec> {
-    let Some(name) = name else { return Ok(ALL[0]) };
+/// The module that makes a target's inputs: the one that was named, or the
+/// target's own, if it has a generator beside its entry point.
+pub fn read_generator(
+    guest: &GuestArgs,
+    module: &Module,
+    memory_bytes: u64,
+) -> Result<Option<Module>> {
+    match &guest.generator {
+        Some(path) => Module::read(path, memory_bytes).map(Some),
+        None => Ok(module.has_generator().then(|| module.clone())),
+    }
+}
+
+/// The guidance of a campaign: the one that was named, or the first for what
+/// the target takes.
+pub fn guidance(
+    named: Option<&'static Spec>,
+    module: &Module,
+    has_generator: bool,
+) -> Result<&'static Spec> {
+    let (draws, target) = (
+        has_generator || module.is_property(),
+        Path::new(&module.path),
+    );
+    let wanted = if draws {
+        InputKind::Choices
+    } else {
+        InputKind::Bytes
+    };
+    let first = ALL.iter().copied().find(|spec| spec.input == wanted);
+    let spec = named.or(first).expect("there is one of each kind");
+    if spec.input == InputKind::Choices && !draws {
+        return Err(with_next(
+            format!(
+                "--guidance {}: makes choices, and {} has no generator to give them to",
+                spec.name,
+                show(target)
+            ),
+            "the same command with --generator GENERATOR.wasm",
+        ));
+    }
+    if spec.input == InputKind::Bytes && module.is_property() {
+        return Err(with_next(
+            format!(
+                "--guidance {}: makes bytes, and {} is a property, which draws choices",
+                spec.name,
+                show(target)
+            ),
+            "the same command without --guidance",
+        ));
+    }
+    Ok(spec)
+}
+
+/// A guidance by name.
+pub fn named_guidance(name: Option<&str>) -> Result<Option<&'static Spec>> {
+    let Some(name) = name else { return Ok(None) };
     let Some(spec) = find(name) else {
         let names: Vec<&str> = ALL.iter().map(|spec| spec.name).collect();
         return Err(with_next(
@@ -219,10 +287,7 @@ pub fn guidance(name: Option<&str>) -> Result<&'static Spec> {
             "sandglass list",
         ));
     };
-    if spec.input != InputKind::Bytes {
-        bail!("--guidance {name}: needs a generator, expected a guidance for bytes");
-    }
-    Ok(spec)
+    Ok(Some(spec))
 }
 
 fn settings(given: &[String]) -> Result<BTreeMap<String, String>> {

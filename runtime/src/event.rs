@@ -6,6 +6,7 @@
 //! times aside; what a *session* is (resumed, pulse, checkpoint, warning) is
 //! only shown.
 
+use sandglass_engine::feedback::Diversity;
 use serde::{Deserialize, Serialize};
 
 /// Something happened.
@@ -43,6 +44,9 @@ pub struct Start {
     pub target_hash: String,
     /// What its entry point is: `reactor`, `command` or `property`.
     pub entry: String,
+    /// The generator as given, if there is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<String>,
     /// Name of the guidance.
     pub guidance: String,
     /// Seed of the campaign.
@@ -176,6 +180,12 @@ pub struct Counters {
     /// Different traces seen, where the guidance counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_traces: Option<u64>,
+    /// Different traces of valid runs, where the guidance counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diverse_valid: Option<u64>,
+    /// How many executions got to stage 1, to stage 2, and so on, or further.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<u64>,
     /// Fuel of all executions.
     pub fuel_total: u64,
     /// Greatest fuel of one execution.
@@ -203,6 +213,9 @@ pub struct Summary {
     pub target: String,
     /// blake3 of its bytes.
     pub target_hash: String,
+    /// blake3 of the generator's bytes, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_hash: Option<String>,
     /// Name of the guidance.
     pub guidance: String,
     /// Seed of the campaign.
@@ -216,6 +229,9 @@ pub struct Summary {
     /// The counters.
     #[serde(flatten)]
     pub counters: Counters,
+    /// Behavioural diversity of valid runs, where the guidance measures it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diversity: Option<DiversityNumbers>,
     /// Time of all sessions.
     pub elapsed_ms: u64,
     /// Rate over the whole time.
@@ -223,6 +239,34 @@ pub struct Summary {
     /// Covers corpus, findings and the engine's state: equal campaigns print
     /// the same.
     pub state_hash: String,
+}
+
+/// Hill numbers over the unique traces of valid runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiversityNumbers {
+    /// Edges covered.
+    pub b0: u64,
+    /// Effective number of edges, by Shannon's entropy; traces differ by raw counts.
+    pub b1: f64,
+    /// The same by Simpson's index.
+    pub b2: f64,
+    /// As `b1`, where traces differ by buckets of counts.
+    pub b1_buckets: f64,
+    /// As `b2`, where traces differ by buckets of counts.
+    pub b2_buckets: f64,
+}
+
+impl From<&Diversity> for DiversityNumbers {
+    fn from(diversity: &Diversity) -> DiversityNumbers {
+        let (raw, bucketed) = (diversity.raw(), diversity.bucketed());
+        DiversityNumbers {
+            b0: raw.b0,
+            b1: raw.b1,
+            b2: raw.b2,
+            b1_buckets: bucketed.b1,
+            b2_buckets: bucketed.b2,
+        }
+    }
 }
 
 /// Why a session ended.

@@ -7,7 +7,7 @@
 //! innermost frames that belong to the program and not to its panic machinery.
 //! Names and files in frames are printable already.
 
-use sandglass_engine::{Exit, StackKey};
+use sandglass_engine::{Exit, GeneratorFault, StackKey};
 use sandglass_instrument::symbols::Frame;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
@@ -71,12 +71,14 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
     add(&exit_text(exit));
     match exit {
         // Where the fuel ran out is an accident; who called the loop is not.
-        Exit::Hang => frames
+        Exit::Hang | Exit::Generator(GeneratorFault::Hang) => frames
             .iter()
             .rev()
             .take(KEY_FRAMES)
             .for_each(|frame| add(&name(frame))),
-        Exit::StackOverflow => recursion(frames).iter().for_each(|function| add(function)),
+        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+            recursion(frames).iter().for_each(|function| add(function));
+        }
         Exit::HarnessError(_) => {}
         _ if frames.is_empty() => add(&site.to_string()),
         _ => significant(frames).iter().for_each(|frame| {
@@ -99,7 +101,9 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
 pub fn title(exit: Exit, frames: &[Frame]) -> String {
     let what = exit_text(exit);
     match exit {
-        Exit::StackOverflow => format!("{what} in {}", recursion(frames).join(", ")),
+        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+            format!("{what} in {}", recursion(frames).join(", "))
+        }
         Exit::HarnessError(_) => what,
         _ => match significant(frames).first() {
             Some(frame) => format!("{what} in {}", located(frame)),
@@ -120,6 +124,11 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::StackOverflow => "stack overflow: depth limit reached".to_owned(),
         Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
+        Exit::Overrun => "overrun: no choices left, or the input became too long".to_owned(),
+        Exit::NoInput => "no input: the generator emitted nothing".to_owned(),
+        Exit::BadDraw => "impossible draw: no values to choose from".to_owned(),
+        Exit::Generator(GeneratorFault::Trap(kind)) => format!("generator trap: {}", kind.name()),
+        Exit::Generator(fault) => format!("generator: {}", fault.name()),
     }
 }
 

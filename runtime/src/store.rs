@@ -6,6 +6,7 @@
 //!   checkpoint             where it stands (store/format.rs)
 //!   events.jsonl           what happened, in order (store/event_log.rs)
 //!   corpus/HASH            inputs worth keeping, flat files named by blake3
+//!   choices/HASH           the choices behind each, where a generator made it
 //!   findings/KIND-KEY/     one folder per bug (store/finding.rs)
 //!   lock                   held by the process that works here
 //!   tmp/                   files on their way to their place
@@ -21,6 +22,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use sandglass_engine::choice::text::to_text;
+use sandglass_engine::{ChoiceSequence, Testcase};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{io, show, with_next};
@@ -212,6 +215,32 @@ impl Store {
         Ok(name)
     }
 
+    /// Keeps a testcase: its input, and under the same name the choices behind
+    /// it; returns the name.
+    pub fn keep_testcase(&self, testcase: &Testcase) -> Result<String> {
+        let Some(choices) = &testcase.choices else {
+            return self.keep_input(&testcase.bytes);
+        };
+        let (name, text) = named_choices(choices);
+        self.make_choices_folder()?;
+        for (folder, bytes) in [
+            ("corpus", &testcase.bytes[..]),
+            ("choices", text.as_bytes()),
+        ] {
+            let path = self.root.join(folder).join(&name);
+            if !path.exists() {
+                atomic::write(&self.root.join("tmp"), &path, bytes, Durability::Process)?;
+            }
+        }
+        Ok(name)
+    }
+
+    /// Only campaigns of choices have one.
+    fn make_choices_folder(&self) -> Result<()> {
+        let folder = self.root.join("choices");
+        fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))
+    }
+
     /// Removes an input, by its name, that a smaller one has replaced.
     pub fn drop_input(&self, name: &str) -> Result<()> {
         let path = self.root.join("corpus").join(name);
@@ -221,19 +250,38 @@ impl Store {
         }
     }
 
-    /// Makes `corpus/` hold these inputs, whole, whatever happened to the files.
-    /// Returns how many had to be written.
-    pub fn restore_corpus<'a>(&self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<usize> {
+    /// Makes `corpus/` and `choices/` hold these testcases, whole, whatever
+    /// happened to the files. Returns how many files had to be written.
+    pub fn restore_corpus<'a>(
+        &self,
+        testcases: impl Iterator<Item = &'a Testcase>,
+    ) -> Result<usize> {
         let mut written_count = 0;
         let mut seen = BTreeSet::new();
-        for input in inputs {
-            let name = input_name(input);
-            let path = self.root.join("corpus").join(&name);
-            if !seen.insert(name) || fs::read(&path).is_ok_and(|bytes| bytes == input) {
+        let mut restore = |folder: &str, name: &str, bytes: &[u8]| {
+            let path = self.root.join(folder).join(name);
+            if fs::read(&path).is_ok_and(|found| found == bytes) {
+                return Ok(());
+            }
+            written_count += 1;
+            atomic::write(&self.root.join("tmp"), &path, bytes, Durability::Process)
+        };
+        for testcase in testcases {
+            if testcase.choices.is_some() {
+                self.make_choices_folder()?;
+            }
+            let named = testcase.choices.as_ref().map(|c| named_choices(c));
+            let name = match &named {
+                Some((name, _)) => name.clone(),
+                None => input_name(&testcase.bytes),
+            };
+            if !seen.insert(name.clone()) {
                 continue;
             }
-            atomic::write(&self.root.join("tmp"), &path, input, Durability::Process)?;
-            written_count += 1;
+            restore("corpus", &name, &testcase.bytes)?;
+            if let Some((_, text)) = &named {
+                restore("choices", &name, text.as_bytes())?;
+            }
         }
         Ok(written_count)
     }
@@ -297,6 +345,20 @@ fn position_of(header: &Header) -> Position {
 /// hexadecimal. libFuzzer's names have 40 digits and any name will do for it.
 pub fn input_name(input: &[u8]) -> String {
     blake3::hash(input).to_hex()[..32].to_owned()
+}
+
+/// The name of a testcase: that of its input, or of its choices where there
+/// are any. Different choices may make the same input.
+pub fn testcase_name(testcase: &Testcase) -> String {
+    match &testcase.choices {
+        Some(choices) => named_choices(choices).0,
+        None => input_name(&testcase.bytes),
+    }
+}
+
+fn named_choices(choices: &ChoiceSequence) -> (String, String) {
+    let text = to_text(choices);
+    (input_name(text.as_bytes()), text)
 }
 
 fn read_checkpoint<S: DeserializeOwned>(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use sandglass_engine::{Exit, Interest, Outcome, Variant};
+use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -21,6 +21,10 @@ use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
+
+mod drawn;
+
+pub use drawn::Shown;
 
 /// The most memory that a 32-bit memory can have: for verbs whose limit is
 /// known only after the module was read.
@@ -42,6 +46,18 @@ pub struct Module {
     pub facts: Facts,
 }
 
+impl Module {
+    /// Whether a target of it draws its data itself.
+    pub fn is_property(&self) -> bool {
+        self.facts.target() == Ok(accept::EntryKind::Property)
+    }
+
+    /// Whether it has a generator.
+    pub fn has_generator(&self) -> bool {
+        self.facts.generator().is_ok()
+    }
+}
+
 /// How a guest is put back before each execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reset {
@@ -60,6 +76,8 @@ pub struct Target {
     pub module: Module,
     /// How it is called.
     pub options: Options,
+    /// Who makes its inputs of choices, if anybody does.
+    pub generator: Option<Arc<Target>>,
     reset: Reset,
     cache: Option<Cache>,
     programs: Mutex<BTreeMap<Build, Arc<Program>>>,
@@ -117,9 +135,14 @@ impl Target {
                 format!("sandglass inspect {}", quote(&module.path)),
             ));
         }
+        Target::with_options(module, options, reset)
+    }
+
+    fn with_options(module: Module, options: Options, reset: Reset) -> Result<Target> {
         Ok(Target {
             module,
             options,
+            generator: None,
             reset,
             cache: open_cache()?,
             programs: Mutex::default(),
@@ -163,6 +186,11 @@ impl Target {
         })
     }
 
+    /// Whether it draws its data itself.
+    pub fn is_property(&self) -> bool {
+        self.module.is_property()
+    }
+
     fn error(&self, error: &SandboxError) -> anyhow::Error {
         let path = show(Path::new(&self.module.path));
         // Only this message has a second line: the stack of a failed set-up.
@@ -188,6 +216,7 @@ pub struct Worker {
     limits: Limits,
     fast: Sandbox,
     compares: Option<Sandbox>,
+    generator: Option<drawn::Generator>,
     /// Compare every so many trials with a fresh instance; 0 = never.
     paranoid: u64,
 }
@@ -195,13 +224,16 @@ pub struct Worker {
 impl Worker {
     /// A worker for a campaign. On a guest thread only.
     pub fn new(target: &Arc<Target>, limits: &Limits, paranoid: u64) -> Result<Worker> {
-        Ok(Worker {
+        let mut worker = Worker {
             fast: target.sandbox(target.campaign_build(), limits)?,
             target: Arc::clone(target),
             limits: *limits,
             compares: None,
+            generator: None,
             paranoid,
-        })
+        };
+        worker.generator = worker.new_generator()?;
+        Ok(worker)
     }
 
     /// The fuel of each input, under this worker's limits.
@@ -310,6 +342,16 @@ impl Runner for Worker {
         }
         Ok(outcome)
     }
+
+    fn run_drawing(
+        &mut self,
+        trial: u64,
+        drawing: Drawing,
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        self.draw(trial, drawing, interest, wants_detail)
+    }
 }
 
 /// Replays inputs in the exact build. Compiled when first needed: most
@@ -319,6 +361,7 @@ pub struct Exact {
     limits: Limits,
     sandbox: Option<Sandbox>,
     symbols: Option<Symbols>,
+    generator: Option<Box<Exact>>,
 }
 
 impl Exact {
@@ -329,26 +372,17 @@ impl Exact {
             limits: *limits,
             sandbox: None,
             symbols: None,
+            generator: None,
         }
     }
 
     /// Replays one input. On a guest thread only.
     pub fn replay(&mut self, input: &[u8]) -> Result<Replayed> {
-        if self.sandbox.is_none() {
-            self.sandbox = Some(self.target.sandbox(Build::Exact, &self.limits)?);
-        }
-        let sandbox = self.sandbox.as_mut().expect("made above");
+        let sandbox = self.exact_sandbox()?;
         let replay = sandbox.replay(input);
-        let cut_short = match replay.outcome.exit {
-            // These end between segments, or have more frames than are kept.
-            Exit::Hang | Exit::StackOverflow => 0,
-            _ => {
-                let stack = replay.frames.iter().filter_map(|frame| frame.offset);
-                sandbox.program().probe_map().cut_short(stack)
-            }
-        };
+        let fuel_exact = fuel_exact(sandbox, &replay.outcome, &replay.frames);
         Ok(Replayed {
-            fuel_exact: replay.outcome.fuel - cut_short,
+            fuel_exact,
             frames: self.symbolise(&replay.frames),
             outcome: replay.outcome,
             stdout: replay.stdout,
@@ -369,9 +403,30 @@ impl Exact {
 }
 
 impl Replayer for Exact {
-    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>> {
-        Ok(self.replay(input)?.frames)
+    fn stack(&mut self, exit: Exit, detail: &Detail) -> Result<Vec<Frame>> {
+        match &detail.choices {
+            // The input is known, so the generator need not make it again.
+            Some(choices) if matches!(exit, Exit::Generator(_)) || self.target.is_property() => {
+                Ok(self.replay_choices(choices)?.0.frames)
+            }
+            _ => Ok(self.replay(&detail.input)?.frames),
+        }
     }
+}
+
+/// The fuel of a run without what its early end cut off.
+fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFrame]) -> u64 {
+    let cut_short = match outcome.exit {
+        // These end between segments, or have more frames than are kept.
+        Exit::Hang
+        | Exit::StackOverflow
+        | Exit::Generator(GeneratorFault::Hang | GeneratorFault::StackOverflow) => 0,
+        _ => {
+            let stack = frames.iter().filter_map(|frame| frame.offset);
+            sandbox.program().probe_map().cut_short(stack)
+        }
+    };
+    outcome.fuel - cut_short
 }
 
 fn symbolised(symbols: &Symbols, raw: &RawFrame) -> Vec<Frame> {

@@ -10,6 +10,7 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::HarnessError(code) => format!("harness-error {code}"),
         Exit::ExitCode(code) => format!("exit {code}"),
         Exit::Trap(kind) => format!("trap {}", kind.name()),
+        Exit::Generator(fault) => format!("generator {}", fault.name()),
         exit => exit.kind().to_string(),
     }
 }

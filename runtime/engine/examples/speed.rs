@@ -78,6 +78,7 @@ fn campaign(name: &str) {
                 site: 0,
                 fuel: 100,
                 input_bytes: input.len() as u32,
+                stage: 0,
                 detail: batch.wants_detail(i).then(|| {
                     let counts = vec![(0, 1)];
                     Box::new(sandglass_engine::Detail {

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::choice::{ChoicePlan, Drawing};
 use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
 use crate::havoc::{self, Tables};
@@ -31,6 +32,8 @@ pub enum Plan {
         /// Seed of the group.
         seed: u64,
     },
+    /// No bytes but answers for a generator or property: see [`Batch::drawing`].
+    Choices(ChoicePlan),
 }
 
 /// Trials that share a plan, a variant and a purpose.
@@ -44,6 +47,8 @@ pub struct Group {
     pub variant: Variant,
     /// Whether every outcome needs detail, whatever the worker's interest says.
     pub wants_detail: bool,
+    /// How much a generator may draw, in bytes of JQF's encoding; of no meaning for bytes.
+    pub choice_bytes_max: u32,
     /// The testcase that they descend from.
     pub parent: Option<TestcaseId>,
     /// The guidance's own mark, handed back when the outcomes are judged.
@@ -66,6 +71,7 @@ pub struct Batch {
     tables: Arc<Tables>,
     interest: Arc<Interest>,
     first_trial: u64,
+    has_draws: bool,
 }
 
 impl Batch {
@@ -82,7 +88,9 @@ impl Batch {
             end += group.trials;
             starts.push(end);
         }
+        let draws = |group: &Group| matches!(group.plan, Plan::Choices(_));
         Batch {
+            has_draws: groups.iter().any(draws),
             groups,
             starts,
             tables,
@@ -111,6 +119,11 @@ impl Batch {
         &self.interest
     }
 
+    /// The limit of inputs: what a generator emits beyond it is no input.
+    pub fn input_bytes_max(&self) -> usize {
+        self.tables.input_bytes_max() as usize
+    }
+
     /// The groups with the range of their trials, in order.
     pub fn groups(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &Group)> {
         self.groups
@@ -134,7 +147,27 @@ impl Batch {
         self.groups[self.group_of(i)].parent
     }
 
-    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial.
+    /// Whether any trial is given choices in place of bytes.
+    pub fn has_draws(&self) -> bool {
+        self.has_draws
+    }
+
+    /// What answers the draws of trial `i`; nothing if the trial is given bytes, which
+    /// [`Batch::build`] makes. Panics if there is no such trial.
+    pub fn drawing(&self, i: usize) -> Option<Drawing> {
+        let at = self.group_of(i);
+        let group = &self.groups[at];
+        match &group.plan {
+            Plan::Choices(plan) => {
+                let source = plan.source(i - self.starts[at] as usize);
+                Some(Drawing::new(source, group.choice_bytes_max))
+            }
+            Plan::Given(_) | Plan::Havoc { .. } | Plan::Random { .. } => None,
+        }
+    }
+
+    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial, or if it has a
+    /// draws in place of bytes.
     #[inline]
     pub fn build(&self, i: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {
         let mut at = scratch.group;
@@ -164,6 +197,7 @@ impl Batch {
                 let mut rng = Rng::new(derive(*seed, nth as u64));
                 havoc::random(self.tables.input_bytes_max(), &mut rng, out);
             }
+            Plan::Choices(_) => panic!("trial {i} has draws in place of bytes"),
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::batch::{Batch, Scratch};
+use crate::choice::{ChoiceSequence, Drawing, Role, Stop};
 use crate::engine::{Config, Decision, Engine, State};
 use crate::feedback::{Interest, trace_hash};
 use crate::guidance::Spec;
@@ -52,6 +53,7 @@ impl Trace {
 pub fn observe(
     trace: Trace,
     input: &[u8],
+    choices: Option<ChoiceSequence>,
     batch: &Batch,
     trial: usize,
     interest: &Interest,
@@ -75,6 +77,7 @@ pub fn observe(
             trace_hash: trace_hash(&counts),
             counts,
             compares,
+            choices: choices.map(Box::new),
             ..Detail::default()
         })
     });
@@ -83,18 +86,60 @@ pub fn observe(
         site: trace.site,
         fuel: trace.fuel,
         input_bytes,
+        stage: 0,
         detail,
     }
+}
+
+/// Runs one trial of a batch: on bytes, or on what [`generate`] makes of its draws.
+pub fn run_trial(
+    batch: &Batch,
+    trial: usize,
+    target: &dyn Fn(&[u8]) -> Trace,
+    interest: &Interest,
+    scratch: &mut Scratch,
+) -> Outcome {
+    let Some(mut drawing) = batch.drawing(trial) else {
+        let mut input = Vec::new();
+        batch.build(trial, scratch, &mut input);
+        return observe(target(&input), &input, None, batch, trial, interest);
+    };
+    let made = generate(&mut drawing);
+    let choices = Some(drawing.finish());
+    let failed = |exit| Trace {
+        exit: Some(exit),
+        ..Trace::default()
+    };
+    let (trace, input) = match made {
+        Ok(input) if input.len() <= batch.input_bytes_max() => (target(&input), input),
+        Ok(_) | Err(Stop::Overrun) => (failed(Exit::Overrun), Vec::new()),
+        Err(Stop::Impossible) => (failed(Exit::BadDraw), Vec::new()),
+    };
+    observe(trace, &input, choices, batch, trial, interest)
+}
+
+/// A toy generator: a number of bytes, then each byte. Now and then it draws without end.
+pub fn generate(drawing: &mut Drawing) -> Result<Vec<u8>, Stop> {
+    let count = drawing.int(0, Role::Structure, 0, 20)?;
+    drawing.open(1)?;
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        bytes.push(drawing.int(1, Role::Value, 0, 255)? as u8);
+    }
+    drawing.close(false);
+    while bytes.first() == Some(&b'~') {
+        drawing.coin(2, Role::Unknown)?;
+    }
+    Ok(bytes)
 }
 
 /// Executes a batch with so many workers, who take turns; the order is theirs, the result is not.
 pub fn execute(batch: &Batch, target: &dyn Fn(&[u8]) -> Trace, workers: usize) -> Vec<Outcome> {
     let mut outcomes: Vec<Option<Outcome>> = vec![None; batch.len()];
     for worker in (0..workers).rev() {
-        let (mut scratch, mut input) = (Scratch::default(), Vec::new());
+        let mut scratch = Scratch::default();
         for trial in (worker..batch.len()).step_by(workers) {
-            batch.build(trial, &mut scratch, &mut input);
-            let outcome = observe(target(&input), &input, batch, trial, batch.interest());
+            let outcome = run_trial(batch, trial, target, batch.interest(), &mut scratch);
             outcomes[trial] = Some(outcome);
         }
     }
@@ -188,6 +233,9 @@ pub fn does_not_see_workers(spec: &'static Spec) {
     }
 }
 
+/// Trials after which a state is written down and read, at the next end of a batch.
+const RESUME_EVERY: u64 = 700;
+
 /// A state written down and read again goes on as if nothing had happened. `copy` writes and reads.
 pub fn resumes(spec: &'static Spec, copy: &dyn Fn(&State) -> State) {
     let mut whole = engine(spec, 5);
@@ -210,9 +258,13 @@ pub fn resumes(spec: &'static Spec, copy: &dyn Fn(&State) -> State) {
             );
             break;
         }
-        let batch = part.next_batch(30_000 - part.stats().execs);
-        let outcomes = execute(&batch, &toy, 1);
-        decisions.extend(part.finish_batch(&batch, outcomes));
+        // Small batches go by in groups: writing down a state takes as long as many trials.
+        let until = (part.stats().execs + RESUME_EVERY).min(30_000);
+        while part.stats().execs < until {
+            let batch = part.next_batch(30_000 - part.stats().execs);
+            let outcomes = execute(&batch, &toy, 1);
+            decisions.extend(part.finish_batch(&batch, outcomes));
+        }
         state = Some(part.checkpoint().clone());
     }
     assert_eq!(
@@ -243,7 +295,7 @@ pub fn finds_the_planted_bug(spec: &'static Spec, trials: u64) {
         };
         let mut engine = Engine::new(config).expect("defaults are right");
         while engine.stats().execs < trials && engine.stats().findings == 0 {
-            let next = engine.stats().execs + u64::from(spec.batch);
+            let next = engine.stats().execs + u64::from(spec.lookahead);
             run(&mut engine, &toy, next.min(trials), 1);
         }
         assert_eq!(
@@ -262,14 +314,17 @@ pub fn grows_only(spec: &'static Spec) {
     let mut before = engine.stats().clone();
     for _ in 0..30 {
         let batch = engine.next_batch(u64::MAX);
-        assert!(batch.len() <= spec.batch as usize);
+        assert!(batch.len() <= spec.lookahead as usize);
         let outcomes = execute(&batch, &toy, 1);
-        let findings = outcomes
-            .iter()
-            .filter(|outcome| outcome.exit.is_finding())
-            .count() as u64;
+        let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
         engine.finish_batch(&batch, outcomes);
         let now = engine.stats().clone();
+        let judged = (now.execs - before.execs) as usize;
+        assert!(judged >= 1 && (judged == batch.len() || spec.lookahead > spec.batch));
+        let findings = exits[..judged]
+            .iter()
+            .filter(|exit| exit.is_finding())
+            .count() as u64;
         assert!(
             now.edges >= before.edges
                 && now.valid_edges >= before.valid_edges
@@ -303,12 +358,11 @@ pub fn tolerates_stale_interest(spec: &'static Spec) {
         let mut old = engine.interest();
         while engine.stats().execs < 20_000 {
             let batch = engine.next_batch(20_000 - engine.stats().execs);
-            let (mut scratch, mut input) = (Scratch::default(), Vec::new());
+            let mut scratch = Scratch::default();
             let mut outcomes = Vec::new();
             for trial in 0..batch.len() {
-                batch.build(trial, &mut scratch, &mut input);
                 let interest = if stale { &old } else { batch.interest() };
-                outcomes.push(observe(toy(&input), &input, &batch, trial, interest));
+                outcomes.push(run_trial(&batch, trial, &toy, interest, &mut scratch));
             }
             engine.finish_batch(&batch, outcomes);
             if engine.stats().execs < 5_000 {
@@ -323,6 +377,26 @@ pub fn tolerates_stale_interest(spec: &'static Spec) {
         "{}: stale interest",
         spec.name
     );
+}
+
+/// However far ahead it plans, it does the same: the batches handed out are cut at random.
+pub fn does_not_see_lookahead(spec: &'static Spec) {
+    let campaign = |cut: bool| {
+        let mut engine = engine(spec, 9);
+        let (mut rng, mut decisions) = (crate::Rng::new(1), Vec::new());
+        while engine.stats().execs < 20_000 {
+            let left = 20_000 - engine.stats().execs;
+            let room = match cut {
+                true => left.min(1 + u64::from(rng.below(5))),
+                false => left,
+            };
+            let batch = engine.next_batch(room);
+            let outcomes = execute(&batch, &toy, 1);
+            decisions.extend(engine.finish_batch(&batch, outcomes));
+        }
+        (decisions, engine.state_hash())
+    };
+    assert_eq!(campaign(false), campaign(true), "{}: cut", spec.name);
 }
 
 /// A target that always breaks, one without probes, and a campaign without seeds go on regardless.
@@ -408,11 +482,17 @@ mod tests {
     }
 
     #[test]
+    fn nobody_sees_how_far_they_look_ahead() {
+        let ahead = ALL.iter().filter(|spec| spec.lookahead > spec.batch);
+        ahead.for_each(|spec| does_not_see_lookahead(spec));
+    }
+
+    #[test]
     fn the_planted_bug_is_found() {
         for spec in ALL {
             let trials = match spec.name {
                 "sandglass" => 20_000,
-                "afl" => 500_000,
+                "afl" | "zest" | "zest-paper" => 500_000,
                 _ => continue, // The control finds it by chance alone, once in 65,536.
             };
             finds_the_planted_bug(spec, trials);

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::ChoiceSequence;
+
 /// A testcase's index in the corpus; ids are dense and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TestcaseId(pub u32);
@@ -46,8 +48,10 @@ impl Reason {
 /// An input worth keeping, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Testcase {
-    /// The input; trimming replaces it.
+    /// The input, as the target got it; trimming replaces it.
     pub bytes: Arc<[u8]>,
+    /// What a generator made it from, or what a property drew.
+    pub choices: Option<Arc<ChoiceSequence>>,
     /// Fuel of its run.
     pub fuel: u64,
     /// How many probes it hit.

@@ -89,7 +89,8 @@ impl ser::Serializer for &mut Digest {
 
     integers!(
         serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
-        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64
+        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64,
+        serialize_u128 u128
     );
 
     fn serialize_bool(self, value: bool) -> Result<(), Refused> {

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
+use crate::choice::ChoiceSequence;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::dictionary::Token;
 use crate::digest;
-use crate::feedback::Interest;
+use crate::feedback::{Diversity, Interest};
 use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
-use crate::guidance::{Judged, Judgement, News, Spec, Strategy, View};
+use crate::guidance::{InputKind, Judged, Judgement, News, Spec, Strategy, View};
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{SettingError, Settings};
@@ -108,6 +109,8 @@ pub struct Stats {
     pub fuel_max: u64,
     /// Trials in a full batch.
     pub batch: u32,
+    /// How many trials got to stage 1, to stage 2, and so on, or further; empty if none did.
+    pub stages: Vec<u64>,
 }
 
 /// What the engine made of a trial. Boring trials have none.
@@ -145,6 +148,8 @@ pub enum Decision {
         fuel: u64,
         /// The input.
         input: Vec<u8>,
+        /// What it was made from, or what a property drew.
+        choices: Option<Box<ChoiceSequence>>,
         /// The trial, counted from 0 over the campaign.
         trial: u64,
     },
@@ -156,6 +161,8 @@ pub enum Decision {
         expected: u64,
         /// The input.
         input: Vec<u8>,
+        /// What it was made from, or what a property drew.
+        choices: Option<Box<ChoiceSequence>>,
         /// The trial, counted from 0 over the campaign.
         trial: u64,
     },
@@ -171,6 +178,8 @@ pub struct State {
     corpus: Corpus,
     findings: Findings,
     interest: Arc<Interest>,
+    /// Only of guidances that make choices: every trial has detail then.
+    diversity: Option<Diversity>,
     strategy: Strategy,
 }
 
@@ -213,6 +222,7 @@ impl Engine {
             corpus: Corpus::default(),
             findings: Findings::default(),
             interest: Arc::new(Interest::new(config.probes, config.slow_factor)),
+            diversity: (config.spec.input == InputKind::Choices).then(Diversity::default),
             strategy: (config.spec.new)(&settings),
         };
         Ok(Engine::with(config, state))
@@ -263,10 +273,10 @@ impl Engine {
         }
     }
 
-    /// Plans the next batch: the guidance's batch size, or fewer trials if fewer are left or if the
-    /// guidance must see these before it goes on. Never empty unless `trials_left` is 0.
+    /// Plans the next batch: as many trials as the guidance looks ahead, or fewer if fewer are left
+    /// or if the guidance must see these before it goes on. Never empty unless `trials_left` is 0.
     pub fn next_batch(&mut self, trials_left: u64) -> Batch {
-        let room = trials_left.min(u64::from(self.config.spec.batch)) as u32;
+        let room = trials_left.min(u64::from(self.config.spec.lookahead)) as u32;
         let mut groups = Vec::new();
         let view = view!(self);
         let guidance = self.state.strategy.guidance();
@@ -294,7 +304,8 @@ impl Engine {
         batch
     }
 
-    /// Judges a batch in order. `outcomes[i]` is what came of the batch's trial `i`.
+    /// Judges a batch in order. `outcomes[i]` is what came of the batch's trial `i`. Trials that the
+    /// guidance does not want any more, after what it learnt from those before, do not count.
     ///
     /// Panics if this is not the batch last planned or if outcomes are missing.
     pub fn finish_batch(&mut self, batch: &Batch, outcomes: Vec<Outcome>) -> Vec<Decision> {
@@ -304,11 +315,20 @@ impl Engine {
             "batches are judged in order, once"
         );
         assert_eq!(batch.len(), outcomes.len(), "one outcome per trial");
-        self.count(&outcomes);
+        let looks_ahead = self.config.spec.lookahead > self.config.spec.batch;
+        let mut judged = 0;
         let mut decisions = Vec::new();
-        for (range, group) in batch.groups() {
+        'batch: for (range, group) in batch.groups() {
             let first_trial = batch.first_trial() + range.start as u64;
             for (nth, outcome) in outcomes[range].iter().enumerate() {
+                if looks_ahead {
+                    let view = view!(self);
+                    let guidance = self.state.strategy.guidance();
+                    if !guidance.begin(&view, group, nth as u32) {
+                        break 'batch;
+                    }
+                }
+                judged += 1;
                 if let Some(detail) = &outcome.detail {
                     let judged = Judged {
                         group,
@@ -321,6 +341,7 @@ impl Engine {
                 }
             }
         }
+        self.count(&outcomes[..judged]);
         let view = view!(self);
         self.state.strategy.guidance().end_batch(&view);
         self.state.stats.edges = self.state.interest.all.edges();
@@ -337,6 +358,11 @@ impl Engine {
             stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
             stats.fuel_max = stats.fuel_max.max(outcome.fuel);
             of_status[outcome.exit.status() as usize] += 1;
+            let stage = usize::from(outcome.stage);
+            if stage > stats.stages.len() {
+                stats.stages.resize(stage, 0);
+            }
+            (stats.stages[..stage].iter_mut()).for_each(|reached| *reached += 1);
         }
         stats.execs += outcomes.len() as u64;
         stats.invalid += of_status[Status::Overrun as usize] + of_status[Status::Invalid as usize];
@@ -348,7 +374,17 @@ impl Engine {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
             decisions.push(self.find(kind, outcome, judged.detail, trial));
+            let view = view!(self);
+            let judgement = self.state.strategy.guidance().found(&view, &judged);
+            self.carry_out(judgement, &judged, trial, decisions);
             return;
+        }
+        // Without an input the target did not run.
+        if let Some(diversity) = &mut self.state.diversity
+            && !judged.detail.counts.is_empty()
+        {
+            let is_valid = outcome.exit.status() == Status::Valid;
+            diversity.record(is_valid, &judged.detail.counts);
         }
         // Counts of other variants would be right too, but their fuel need not be comparable.
         if judged.group.variant == Variant::Fast {
@@ -357,14 +393,24 @@ impl Engine {
         }
         let view = view!(self);
         let judgement = self.state.strategy.guidance().judge(&view, &judged);
+        self.carry_out(judgement, &judged, trial, decisions);
+    }
+
+    fn carry_out(
+        &mut self,
+        judgement: Judgement,
+        judged: &Judged<'_>,
+        trial: u64,
+        decisions: &mut Vec<Decision>,
+    ) {
         let (id, decision) = match judgement {
             Judgement::Discard => return,
-            Judgement::Keep(reason) => self.keep(&judged, reason, trial),
-            Judgement::Replace(id) => self.replace(&judged, id),
+            Judgement::Keep(reason) => self.keep(judged, reason, trial),
+            Judgement::Replace(id) => self.replace(judged, id),
         };
         decisions.push(decision);
         let view = view!(self);
-        self.state.strategy.guidance().kept(&view, id, &judged);
+        self.state.strategy.guidance().kept(&view, id, judged);
     }
 
     fn find(
@@ -399,6 +445,7 @@ impl Engine {
             site: outcome.site,
             fuel: outcome.fuel,
             input: detail.input.clone(),
+            choices: detail.choices.clone(),
             trial,
         }
     }
@@ -416,6 +463,7 @@ impl Engine {
             fuel: outcome.fuel,
             expected,
             input: detail.input.clone(),
+            choices: detail.choices.clone(),
             trial,
         })
     }
@@ -452,6 +500,7 @@ impl Engine {
             .map_or(0, |parent| self.state.corpus.get(parent).depth);
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),
+            choices: detail.choices.as_deref().cloned().map(Arc::new),
             fuel: outcome.fuel,
             edges: detail.counts.len() as u32,
             trace_hash: detail.trace_hash,
@@ -491,6 +540,11 @@ impl Engine {
     /// Counts, as of the last batch judged.
     pub fn stats(&self) -> &Stats {
         &self.state.stats
+    }
+
+    /// How diverse the behaviour was; only of guidances that make choices.
+    pub fn diversity(&self) -> Option<&Diversity> {
+        self.state.diversity.as_ref()
     }
 
     /// The corpus.

@@ -4,8 +4,10 @@
 //! apart: all runs that were no finding, valid runs, and findings. This file does not know what a
 //! probe means, and it decides nothing about keeping inputs.
 
+mod diversity;
 mod interest;
 mod seen;
 
+pub use diversity::{Diversity, Hill, TraceId, bucketed_trace, raw_trace};
 pub use interest::{FindingFilter, Interest, SlowFilter};
 pub use seen::{Novelty, Seen, bucket, scan, trace_hash};

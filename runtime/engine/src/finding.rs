@@ -24,6 +24,10 @@ pub enum FindingKind {
     StackOverflow,
     /// The memory limit was reached, and the guest could not cope.
     OutOfMemory,
+    /// The guest drew from a domain without values.
+    BadDraw,
+    /// The generator broke, whatever way.
+    Generator,
 }
 
 impl FindingKind {
@@ -35,7 +39,14 @@ impl FindingKind {
             Exit::Hang => Some(FindingKind::Hang),
             Exit::StackOverflow => Some(FindingKind::StackOverflow),
             Exit::OutOfMemory => Some(FindingKind::OutOfMemory),
-            Exit::Valid | Exit::Invalid | Exit::ExitCode(_) | Exit::OutputLimit => None,
+            Exit::BadDraw => Some(FindingKind::BadDraw),
+            Exit::Generator(_) => Some(FindingKind::Generator),
+            Exit::Valid
+            | Exit::Invalid
+            | Exit::ExitCode(_)
+            | Exit::OutputLimit
+            | Exit::Overrun
+            | Exit::NoInput => None,
         }
     }
 
@@ -47,6 +58,8 @@ impl FindingKind {
             FindingKind::Hang => "hang",
             FindingKind::StackOverflow => "stack-overflow",
             FindingKind::OutOfMemory => "oom",
+            FindingKind::BadDraw => "bad-draw",
+            FindingKind::Generator => "generator",
         }
     }
 }

@@ -5,10 +5,15 @@
 //! entry in [`ALL`]; the program, `list` and the conformance tests need nothing more.
 
 pub mod afl;
+pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
+mod jqf;
+pub mod quickcheck;
+pub mod rlcheck;
 pub mod sandglass;
+pub mod zest;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,16 +48,31 @@ pub struct Spec {
     pub paper: Option<&'static str>,
     /// What it proposes.
     pub input: InputKind,
-    /// Trials in a batch. Part of what the guidance is, never of the workers.
+    /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
+    /// guidance is, never of the workers.
     pub batch: u32,
+    /// Trials planned at once: the batch, or more where the guidance learns after each trial but can
+    /// tell what it is likely to run next. See [`Guidance::begin`]. Changes no result.
+    pub lookahead: u32,
     /// What the user can set.
     pub settings: &'static [Setting],
     /// Makes one.
     pub new: fn(&Settings) -> Strategy,
 }
 
-/// All guidances; the first is the default.
-pub const ALL: &[&Spec] = &[&sandglass::SPEC, &afl::SPEC, &blind::SPEC];
+/// All guidances; the first that takes what the target takes is the default.
+pub const ALL: &[&Spec] = &[
+    &sandglass::SPEC,
+    &afl::SPEC,
+    &blind::SPEC,
+    &zest::SPEC,
+    &zest::SPEC_PAPER,
+    &bediv::SPEC_SIMPLE,
+    &bediv::SPEC_STRUCTURE,
+    &rlcheck::SPEC,
+    &rlcheck::SPEC_GREYBOX,
+    &quickcheck::SPEC,
+];
 
 /// The guidance of this name.
 pub fn find(name: &str) -> Option<&'static Spec> {
@@ -85,7 +105,7 @@ pub struct News {
     pub valid: Novelty,
 }
 
-/// A trial that is to be judged: one with detail, and no finding.
+/// A trial that is to be judged: one with detail.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
     /// The group that it belonged to.
@@ -116,6 +136,19 @@ pub trait Guidance {
     /// Plans at least one and at most `room` trials, appending their groups.
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>);
 
+    /// Whether the next trial of the batch, in order, is one that the guidance would have run after
+    /// having judged those before it. If not, it and the rest of the batch are thrown away, as if
+    /// they had never been planned. Called for every trial, whatever came of it, if the guidance
+    /// looks ahead.
+    fn begin(&mut self, _view: &View<'_>, _group: &Group, _nth: u32) -> bool {
+        true
+    }
+
+    /// Looks at a finding, before the trials behind it are judged; it may enter the corpus.
+    fn found(&mut self, _view: &View<'_>, _judged: &Judged<'_>) -> Judgement {
+        Judgement::Discard
+    }
+
     /// Judges one trial. Called in the order of the batch; boring trials and findings are left out.
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement;
 
@@ -137,6 +170,14 @@ pub trait Guidance {
 pub enum Strategy {
     /// The loop of the byte guidances.
     Bytes(Box<ByteLoop>),
+    /// Zest and its variants.
+    Zest(Box<zest::Zest>),
+    /// BeDivFuzz and its variant.
+    Bediv(Box<bediv::Bediv>),
+    /// RLCheck and its variant.
+    Rlcheck(Box<rlcheck::Rlcheck>),
+    /// Random choices.
+    Quickcheck(Box<quickcheck::Quickcheck>),
 }
 
 impl Strategy {
@@ -144,6 +185,10 @@ impl Strategy {
     pub fn guidance(&mut self) -> &mut dyn Guidance {
         match self {
             Strategy::Bytes(state) => &mut **state,
+            Strategy::Zest(state) => &mut **state,
+            Strategy::Bediv(state) => &mut **state,
+            Strategy::Rlcheck(state) => &mut **state,
+            Strategy::Quickcheck(state) => &mut **state,
         }
     }
 }

@@ -46,6 +46,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod choice;
 pub mod conformance;
 pub mod corpus;
 pub mod dictionary;
@@ -59,12 +60,14 @@ pub mod ratio;
 pub mod rng;
 pub mod schedule;
 pub mod settings;
+pub mod shrink;
 pub mod solve;
 pub mod splice;
 pub mod trial;
 pub mod trim;
 
 pub use batch::{Batch, Group, Plan, Scratch};
+pub use choice::{ChoiceSequence, Drawing, Source};
 pub use corpus::{Corpus, Reason, Testcase, TestcaseId};
 pub use dictionary::{DictionaryError, Token, TokenSource};
 pub use engine::{Config, Decision, Engine, ResumeError, State, Stats};
@@ -74,4 +77,7 @@ pub use guidance::{ALL, Spec, find};
 pub use ratio::Ratio;
 pub use rng::Rng;
 pub use settings::{Setting, SettingError, SettingKind, Settings};
-pub use trial::{Compare, CompareText, Detail, Exit, Outcome, StackKey, Status, TrapKind, Variant};
+pub use trial::{
+    Compare, CompareText, Detail, Exit, GeneratorFault, Outcome, StackKey, Status, TrapKind,
+    Variant,
+};

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::ChoiceSequence;
+
 /// Which way a guest broke, when it broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TrapKind {
@@ -48,6 +50,57 @@ impl TrapKind {
     }
 }
 
+/// How a generator broke, before there was an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum GeneratorFault {
+    /// It trapped.
+    Trap(TrapKind),
+    /// It used up the fuel of one run.
+    Hang,
+    /// It reached the limit of call depth.
+    StackOverflow,
+    /// It trapped after the memory limit had refused it memory.
+    OutOfMemory,
+    /// It drew from a domain without values, such as an integer between 1 and 0.
+    BadDraw,
+    /// It called `exit`.
+    ExitCode,
+    /// It wrote more than the output limit allows.
+    OutputLimit,
+}
+
+impl GeneratorFault {
+    /// The fault that the end of a generator's run is; nothing if it was none.
+    pub fn of(exit: Exit) -> Option<GeneratorFault> {
+        match exit {
+            Exit::Trap(kind) => Some(GeneratorFault::Trap(kind)),
+            Exit::Hang => Some(GeneratorFault::Hang),
+            Exit::StackOverflow => Some(GeneratorFault::StackOverflow),
+            Exit::OutOfMemory => Some(GeneratorFault::OutOfMemory),
+            Exit::BadDraw => Some(GeneratorFault::BadDraw),
+            Exit::ExitCode(_) => Some(GeneratorFault::ExitCode),
+            Exit::OutputLimit => Some(GeneratorFault::OutputLimit),
+            Exit::Generator(fault) => Some(fault),
+            Exit::Valid | Exit::Invalid | Exit::HarnessError(_) | Exit::Overrun | Exit::NoInput => {
+                None
+            }
+        }
+    }
+
+    /// A short name for reports, lower case with hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            GeneratorFault::Trap(kind) => kind.name(),
+            GeneratorFault::Hang => "hang",
+            GeneratorFault::StackOverflow => "stack-overflow",
+            GeneratorFault::OutOfMemory => "oom",
+            GeneratorFault::BadDraw => "bad-draw",
+            GeneratorFault::ExitCode => "exit-code",
+            GeneratorFault::OutputLimit => "output-limit",
+        }
+    }
+}
+
 /// How one execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Exit {
@@ -69,6 +122,14 @@ pub enum Exit {
     OutOfMemory,
     /// The guest wrote more than the output limit allows: no finding.
     OutputLimit,
+    /// There were no choices left, or the input became too long: no finding.
+    Overrun,
+    /// The generator returned without ever calling `emit`: there was no input.
+    NoInput,
+    /// The guest drew from a domain without values, or where there is nothing to draw from.
+    BadDraw,
+    /// The generator broke: there was no input, and the target did not run.
+    Generator(GeneratorFault),
 }
 
 impl Exit {
@@ -78,7 +139,10 @@ impl Exit {
         match self {
             Exit::Valid | Exit::ExitCode(0) => Status::Valid,
             Exit::Invalid | Exit::ExitCode(_) | Exit::OutputLimit => Status::Invalid,
+            Exit::Overrun | Exit::NoInput => Status::Overrun,
             Exit::HarnessError(_)
+            | Exit::BadDraw
+            | Exit::Generator(_)
             | Exit::Trap(_)
             | Exit::Hang
             | Exit::StackOverflow
@@ -104,6 +168,10 @@ impl Exit {
             Exit::StackOverflow => "stack-overflow",
             Exit::OutOfMemory => "oom",
             Exit::OutputLimit => "output-limit",
+            Exit::Overrun => "overrun",
+            Exit::NoInput => "no-input",
+            Exit::BadDraw => "bad-draw",
+            Exit::Generator(_) => "generator",
         }
     }
 }
@@ -111,7 +179,7 @@ impl Exit {
 /// How good a trial was, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Status {
-    /// A generator ran out of choices; there was no input.
+    /// There was no input: a generator ran out of choices, or emitted nothing.
     Overrun,
     /// The target rejected the input.
     Invalid,
@@ -145,6 +213,8 @@ pub struct Outcome {
     pub fuel: u64,
     /// Length of the input.
     pub input_bytes: u32,
+    /// How far the input got: the greatest number that the target gave to `stage`, else 0.
+    pub stage: u8,
     /// Present if the trial's batch or the worker's [`Interest`](crate::Interest) asked for it.
     pub detail: Option<Box<Detail>>,
 }
@@ -162,6 +232,8 @@ pub struct Detail {
     pub compares: Vec<Compare>,
     /// Last operands of each memcmp-like call; only from [`Variant::Compares`]. Ascending by site.
     pub texts: Vec<CompareText>,
+    /// What the generator or property drew; nothing if the trial had no draws to answer.
+    pub choices: Option<Box<ChoiceSequence>>,
     /// For findings: filled by whoever can symbolise, before the outcome is judged.
     pub stack: Option<StackKey>,
 }
@@ -204,6 +276,14 @@ mod tests {
             (Exit::ExitCode(0), false, Status::Valid),
             (Exit::ExitCode(1), false, Status::Invalid),
             (Exit::OutputLimit, false, Status::Invalid),
+            (Exit::Overrun, false, Status::Overrun),
+            (Exit::NoInput, false, Status::Overrun),
+            (Exit::BadDraw, true, Status::Interesting),
+            (
+                Exit::Generator(GeneratorFault::Hang),
+                true,
+                Status::Interesting,
+            ),
             (Exit::HarnessError(7), true, Status::Interesting),
             (Exit::Trap(TrapKind::Other), true, Status::Interesting),
             (Exit::Hang, true, Status::Interesting),

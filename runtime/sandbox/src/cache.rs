@@ -43,7 +43,7 @@ pub struct Cache {
 }
 
 /// The name of an entry: what was compiled, by which passes, for which engine.
-pub(crate) fn key(wasm: &[u8], build: Build, engine: &Engine) -> String {
+pub(crate) fn key(wasm: &[u8], build: Build, generator: bool, engine: &Engine) -> String {
     use std::hash::{Hash, Hasher};
     struct Hashing(blake3::Hasher);
     impl Hasher for Hashing {
@@ -57,6 +57,7 @@ pub(crate) fn key(wasm: &[u8], build: Build, engine: &Engine) -> String {
     let mut hashing = Hashing(blake3::Hasher::new());
     hashing.0.update(wasm);
     hashing.0.update(build.name().as_bytes());
+    hashing.0.update(&[u8::from(generator)]);
     hashing.0.update(&PASS_VERSION.to_le_bytes());
     hashing.0.update(&COST_VERSION.to_le_bytes());
     engine.precompile_compatibility_hash().hash(&mut hashing);

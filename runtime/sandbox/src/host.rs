@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use sandglass_abi as abi;
 use sandglass_engine::{CompareText, Exit, TrapKind};
 use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
+use crate::draws::{self, Draws};
 use crate::observe::Reader;
 use crate::pages::Region;
 use crate::reset;
@@ -29,6 +31,8 @@ pub(crate) struct Host {
     /// The guest's first memory.
     pub(crate) memory: Option<Memory>,
     pub(crate) instance: Option<wasmtime::Instance>,
+    /// What the run draws and says about itself.
+    pub(crate) draws: Draws,
     /// How far tables may grow; memories have limits of their own.
     pub(crate) tables: wasmtime::StoreLimits,
 }
@@ -41,7 +45,7 @@ pub(crate) struct Ended {
 }
 
 impl Host {
-    fn end(&mut self, exit: Exit, site: u32) -> wasmtime::Error {
+    pub(crate) fn end(&mut self, exit: Exit, site: u32) -> wasmtime::Error {
         self.stop = Some(Ended { exit, site });
         wasmtime::Error::from(StopError)
     }
@@ -61,7 +65,7 @@ impl Host {
 
     /// Charges a host call; true once host calls and bulk operators alone are over the budget,
     /// which the guest would not notice before its next back edge.
-    fn charge(&self, fuel: u64) -> bool {
+    pub(crate) fn charge(&self, fuel: u64) -> bool {
         let Some(side) = &self.side else { return false };
         let extra = self.extra_fuel() + fuel;
         side.write(layout::EXTRA_FUEL as usize, &extra.to_le_bytes());
@@ -93,6 +97,9 @@ pub(crate) fn provide(
 ) -> bool {
     if module == HOST_MODULE {
         return provide_own(linker, name);
+    }
+    if module == abi::IMPORT_MODULE {
+        return draws::provide(linker, name) || (stubs && provide_stub(linker, module, name, ty));
     }
     if let Some(function) = FunctionId::find(module, name) {
         return provide_wasi(linker, module, function, ty)
@@ -228,9 +235,9 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
 }
 
 /// The guest's memory as the virtual system sees it.
-struct Bytes<'a> {
-    bytes: &'a mut [u8],
-    marks: Option<&'a Region>,
+pub(crate) struct Bytes<'a> {
+    pub(crate) bytes: &'a mut [u8],
+    pub(crate) marks: Option<&'a Region>,
 }
 
 impl Bytes<'_> {

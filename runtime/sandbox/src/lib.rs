@@ -11,6 +11,7 @@
 
 mod cache;
 mod compile;
+mod draws;
 mod ending;
 mod error;
 mod host;
@@ -33,6 +34,7 @@ pub use error::SandboxError;
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
+pub use sandbox::drawn::{Drawn, Generated};
 pub use sandbox::{Replay, Sandbox, on_guest_thread};
 pub use setup::{HEAP_ROOM, INPUT_FILE};
 

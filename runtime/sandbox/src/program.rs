@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use sandglass_abi as abi;
 use sandglass_instrument::printable::printable;
-use sandglass_instrument::{ProbeMap, instrument};
+use sandglass_instrument::{ProbeMap, Probes, instrument};
 use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
 
 use crate::cache::Cache;
@@ -23,6 +23,8 @@ pub struct Options {
     pub files: Vec<(String, Vec<u8>)>,
     /// Unknown functions are imported as stubs that trap when called.
     pub stub_imports: bool,
+    /// Enter through `sandglass_generate`, even if there is a target to start in the module.
+    pub generator: bool,
 }
 
 /// How a run enters the module.
@@ -93,7 +95,11 @@ impl Program {
         cache: Option<&Cache>,
     ) -> Result<Program, SandboxError> {
         let engine = build.engine();
-        let key = cache.map(|_| crate::cache::key(wasm, build, engine));
+        let probes = Probes {
+            generator: options.generator,
+            ..build.probes()
+        };
+        let key = cache.map(|_| crate::cache::key(wasm, build, options.generator, engine));
         let cached = match (cache, &key) {
             (Some(cache), Some(key)) => cache.load(key, engine),
             _ => None,
@@ -101,7 +107,7 @@ impl Program {
         let (module, map) = match cached {
             Some(found) => found,
             None => {
-                let instrumented = instrument(wasm, build.probes())?;
+                let instrumented = instrument(wasm, probes)?;
                 let compile = |error: wasmtime::Error| SandboxError::Compile(format!("{error:#}"));
                 let module = Module::from_binary(engine, &instrumented.wasm).map_err(compile)?;
                 if let (Some(cache), Some(key)) = (cache, &key) {
@@ -110,7 +116,7 @@ impl Program {
                 (module, instrumented.probe_map)
             }
         };
-        let entry = entry_kind(&module)?;
+        let entry = entry_kind(&module, options.generator)?;
         let linker = link(&module, options)?;
         let pre = linker
             .instantiate_pre(&module)
@@ -157,14 +163,18 @@ impl Program {
     }
 }
 
-fn entry_kind(module: &Module) -> Result<EntryKind, SandboxError> {
-    let kinds = [
-        EntryKind::Reactor,
-        EntryKind::Property,
-        EntryKind::Generator,
-        EntryKind::Command,
-    ];
-    for kind in kinds {
+fn entry_kind(module: &Module, generator: bool) -> Result<EntryKind, SandboxError> {
+    let kinds = if generator {
+        &[EntryKind::Generator][..]
+    } else {
+        &[
+            EntryKind::Reactor,
+            EntryKind::Property,
+            EntryKind::Generator,
+            EntryKind::Command,
+        ]
+    };
+    for &kind in kinds {
         let Some(ExternType::Func(ty)) = module.get_export(kind.export()) else {
             continue;
         };

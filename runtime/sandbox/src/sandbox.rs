@@ -28,6 +28,8 @@ use crate::reset::Snapshot;
 use crate::setup::{INPUT_FILE, Setup};
 use crate::wasi;
 
+pub(crate) mod drawn;
+
 thread_local! {
     static GUEST_THREAD: Cell<bool> = const { Cell::new(false) };
 }
@@ -356,6 +358,7 @@ impl Sandbox {
             site,
             fuel,
             input_bytes,
+            stage: self.live().store.data().draws.stage(),
             detail: None,
         };
         let of_interest = |interest: &Interest| {
@@ -406,7 +409,9 @@ impl Sandbox {
             .instance
             .as_mut()
             .expect("an instance is missing only inside `renew`");
-        live.store.data_mut().system.reset(&self.saved);
+        let host = live.store.data_mut();
+        host.system.reset(&self.saved);
+        host.draws.reset();
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {
             self.renew();

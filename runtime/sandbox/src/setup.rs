@@ -10,6 +10,7 @@ use sandglass_engine::{Exit, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::Val;
 
+use crate::draws::Draws;
 use crate::ending::{stack, trap};
 use crate::error::SandboxError;
 use crate::host::Host;
@@ -84,6 +85,7 @@ impl Setup<'_> {
                 .table_elements(TABLE_ELEMENTS_MAX)
                 .build(),
             instance: None,
+            draws: Draws::new(self.limits.input_bytes),
         };
         let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
         let mut live = instantiate(

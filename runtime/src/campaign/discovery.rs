@@ -17,6 +17,8 @@ const EVENT_FRAMES: usize = 8;
 /// Something worth a folder in `findings/`.
 pub(super) struct Discovery {
     pub(super) input: Vec<u8>,
+    /// What it was made of, as text.
+    pub(super) choices: Option<String>,
     pub(super) fuel: u64,
     pub(super) trial: u64,
     pub(super) what: What,
@@ -64,6 +66,7 @@ impl Discovery {
         let files = FindingFiles {
             record,
             input: self.input,
+            choices: self.choices,
             stack: lines.join("\n") + "\n",
             target_path: campaign.target.path.clone(),
         };
@@ -71,7 +74,10 @@ impl Discovery {
     }
 
     fn record(&self, campaign: &Record) -> (FindingRecord, Vec<String>) {
-        let common = common(campaign, &self.input, self.fuel, self.trial);
+        let common = FindingRecord {
+            choices_hash: self.choices.as_ref().map(|text| hash(text.as_bytes())),
+            ..common(campaign, &self.input, self.fuel, self.trial)
+        };
         match &self.what {
             What::Bug {
                 key,
@@ -115,8 +121,10 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         site: 0,
         fuel,
         input_bytes: input.len() as u64,
-        input_hash: blake3::hash(input).to_hex().to_string(),
+        input_hash: hash(input),
+        choices_hash: None,
         target_hash: campaign.target.hash.clone(),
+        generator_hash: campaign.generator.as_ref().map(|of| of.hash.clone()),
         args: campaign.target.args.clone(),
         stub_imports: campaign.target.stub_imports,
         limits: campaign.limits,
@@ -124,4 +132,8 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         seed: campaign.guidance.seed,
         trial,
     }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }

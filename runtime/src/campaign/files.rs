@@ -20,7 +20,7 @@ impl CorpusFiles {
     pub(super) fn of(engine: &Engine) -> CorpusFiles {
         let mut files = CorpusFiles::default();
         for (id, testcase) in engine.corpus().iter() {
-            files.add(id, store::input_name(&testcase.bytes));
+            files.add(id, store::testcase_name(testcase));
         }
         files
     }

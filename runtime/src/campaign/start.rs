@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
+use sandglass_engine::guidance::InputKind;
 use sandglass_engine::{Config, Engine, State, Token};
 use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Limits, on_guest_thread};
@@ -40,7 +41,8 @@ struct Starting {
 
 impl Starting {
     fn new(mut config: CampaignConfig) -> Result<Starting> {
-        let target = Target::new(config.module.clone(), config.options.clone(), config.reset)?;
+        let target = Target::new(config.module.clone(), config.options.clone(), config.reset)?
+            .with_generator(config.generator.clone())?;
         let opened = store::open(&config.out)?;
         if let Some(before) = &opened.record {
             // What was measured then is part of the campaign now.
@@ -96,6 +98,10 @@ impl Starting {
 fn fuel_limit(config: &CampaignConfig, worker: &mut Worker) -> Result<u64> {
     if let Some(fuel) = config.wanted.fuel {
         return Ok(fuel);
+    }
+    if config.guidance.input == InputKind::Choices {
+        // Seeds are choices: what they cost the target is not known before they are made.
+        return Ok(limits::fuel_limit(Vec::new()));
     }
     // Without seeds a campaign starts from something like the empty input.
     let inputs: Vec<&[u8]> = match &config.inputs[..] {

@@ -54,6 +54,7 @@ impl Runner for Scripted {
             site: 7,
             fuel,
             input_bytes: input.len() as u32,
+            stage: 0,
             detail: wants.then(|| {
                 Box::new(Detail {
                     input: input.to_vec(),
@@ -78,7 +79,8 @@ fn exit_of(input: &[u8]) -> Exit {
 struct Frames;
 
 impl Replayer for Frames {
-    fn stack(&mut self, input: &[u8]) -> Result<Vec<Frame>> {
+    fn stack(&mut self, _: Exit, detail: &Detail) -> Result<Vec<Frame>> {
+        let input = &detail.input;
         Ok(vec![Frame {
             function: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
             raw_name: String::new(),

@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use sandglass_engine::{Batch, Interest, Outcome, Scratch, Variant};
+use sandglass_engine::{Batch, Drawing, Interest, Outcome, Scratch, Variant};
 use sandglass_sandbox::on_guest_thread;
 
 /// Who executes inputs: sandboxes in a campaign, scripts in tests.
@@ -35,6 +35,19 @@ pub trait Runner: Send {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome>;
+
+    /// Runs one trial that draws: a generator and then the target, or a property.
+    ///
+    /// Panics where there is neither; then no guidance that makes choices may be used.
+    fn run_drawing(
+        &mut self,
+        trial: u64,
+        _drawing: Drawing,
+        _interest: &Interest,
+        _wants_detail: bool,
+    ) -> Result<Outcome> {
+        panic!("trial {trial} draws, and there is nobody to draw")
+    }
 }
 
 /// Trials in one slot. Small enough that slow trials spread evenly, large
@@ -186,7 +199,8 @@ impl Pool {
     /// Runs a batch, or the beginning of one if the session has to end. Errs
     /// with the error of the earliest trial.
     pub fn run(&mut self, batch: &Arc<Batch>) -> Result<Ran> {
-        if self.helpers.is_empty() {
+        // Waking somebody for a handful of trials costs more than running them.
+        if self.helpers.is_empty() || batch.len() < SLOT {
             self.run_alone(batch)
         } else {
             self.run_shared(batch)
@@ -327,6 +341,14 @@ impl Drop for Pool {
 
 impl Worker {
     fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+        if batch.has_draws()
+            && let Some(drawing) = batch.drawing(index)
+        {
+            let trial = batch.first_trial() + index as u64;
+            let wants_detail = batch.wants_detail(index);
+            let runner = &mut self.runner;
+            return runner.run_drawing(trial, drawing, batch.interest(), wants_detail);
+        }
         batch.build(index, &mut self.scratch, &mut self.input);
         self.runner.run(
             batch.first_trial() + index as u64,
@@ -505,6 +527,7 @@ mod tests {
                 site: trial as u32,
                 fuel: 1,
                 input_bytes: input.len() as u32,
+                stage: 0,
                 detail: None,
             })
         }

@@ -31,6 +31,8 @@ pub enum Verb {
     Fuzz(FuzzArgs),
     /// Replay inputs or findings exactly: outcome, stack, output, fuel
     Repro(ReproArgs),
+    /// Show what an input is: the choices it was made of, what it says, how it ends
+    Show(ShowArgs),
     /// Find the smallest input with the same finding
     Min(MinArgs),
     /// Find the smallest corpus with the same coverage
@@ -94,6 +96,9 @@ pub struct FuzzArgs {
 /// How a guest is called and limited: common to all verbs that run one.
 #[derive(Clone, Debug, Default, Args)]
 pub struct GuestArgs {
+    /// Who makes inputs of choices [default: the target's own generator, if it has one]
+    #[arg(long, value_name = "GENERATOR.wasm")]
+    pub generator: Option<PathBuf>,
     /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Limits")]
     pub fuel: Option<u64>,
@@ -143,6 +148,18 @@ pub struct ReproArgs {
     /// One JSON object for each replay
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The module
+    pub target: PathBuf,
+    /// A finding's folder, a file of `choices/`, or an input
+    pub file: PathBuf,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,

@@ -118,12 +118,14 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
         fuel: Some(FUEL),
         ..config::wanted_limits(&guest)?
     };
+    let module = Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?;
     Ok(CampaignConfig {
-        module: Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?,
+        guidance: config::guidance(None, &module, false)?,
+        module,
         options: config::options(&guest, target),
         reset: Reset::Hot,
         wanted,
-        guidance: config::guidance(None)?,
+        generator: None,
         settings: Default::default(),
         seed: 1,
         slow_factor: 100,

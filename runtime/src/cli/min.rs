@@ -3,20 +3,23 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
-use sandglass_engine::{Exit, StackKey};
-use sandglass_sandbox::on_guest_thread;
+use sandglass_engine::choice::text::to_text;
+use sandglass_engine::shrink::shrink;
+use sandglass_engine::{ChoiceSequence, Exit, StackKey};
+use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::MinArgs;
-use super::repro::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_case};
 use crate::error::{exit_code, io, show, with_next};
 use crate::minimise::minimise;
 use crate::report::Sink;
-use crate::report::plain::number;
+use crate::report::plain::{number, plural};
 use crate::stack;
 use crate::store::finding::{quote, repro_command};
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// What every smaller input must do as well.
 enum Wanted {
@@ -30,6 +33,11 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    if let Some(choices) = &case.choices
+        && (target.generator.is_some() || case.needs_choices(&target))
+    {
+        return shrink_choices(&args, &case, choices, &target, &limits);
+    }
     let out = args.out.clone().unwrap_or_else(|| default_out(&case));
     let (before, wanted, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(&target, &limits);
@@ -62,6 +70,58 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
         "    replay: {}",
         repro_command(&module.path, &out)
     ));
+    Ok(exit_code::FINE)
+}
+
+/// The simplest choices with the same finding, and the input that the generator makes of them.
+fn shrink_choices(
+    args: &MinArgs,
+    case: &Case,
+    choices: &ChoiceSequence,
+    target: &Arc<Target>,
+    limits: &Limits,
+) -> Result<u8> {
+    let (before, input, found) = on_guest_thread(|| -> Result<_> {
+        let mut exact = Exact::new(target, limits);
+        let (before, shown) = exact.replay_choices(choices)?;
+        let wanted = wanted(case, &before)?;
+        let mut input = shown.input;
+        let found = shrink(shown.choices, args.execs, &mut |candidate| {
+            let (replayed, shown) = exact.try_choices(candidate)?;
+            if !holds(&wanted, &replayed) {
+                return Ok::<_, anyhow::Error>(None);
+            }
+            Ok(Some(shown.choices))
+        })?;
+        if found.choices != *choices {
+            input = exact.replay_choices(&found.choices)?.1.input;
+        }
+        Ok((before, input, found))
+    })?;
+    let out = args.out.clone().unwrap_or_else(|| match case.record {
+        Some(_) => case.path.join("choices.min"),
+        None => default_out(case),
+    });
+    fs::write(&out, to_text(&found.choices)).map_err(|e| io(&out, "write", &e))?;
+    let mut sink = Sink::stdout();
+    sink.line(&format!(
+        "{}: {}, from {} in {} executions{}; {}",
+        show(&out),
+        plural(found.choices.nodes.len() as u64, "choice"),
+        number(choices.nodes.len() as u64),
+        number(found.execs),
+        if found.is_minimal {
+            ""
+        } else {
+            " (stopped by --execs)"
+        },
+        stack::title(before.outcome.exit, &before.frames),
+    ));
+    if !input.is_empty() {
+        sink.line(&format!("    input: {}", input.escape_ascii()));
+    }
+    let command = repro_command(&target.module.path, &out);
+    sink.line(&format!("    replay: {command}"));
     Ok(exit_code::FINE)
 }
 

@@ -3,33 +3,20 @@
 //! A finding's folder brings its limits and arguments along; flags on the
 //! command line come before them. Whatever a guest wrote is escaped.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use anyhow::{Result, bail};
-use sandglass_sandbox::{Limits, on_guest_thread};
+use anyhow::Result;
+use sandglass_sandbox::on_guest_thread;
 use serde::Serialize;
 
-use super::args::{GuestArgs, ReproArgs};
-use crate::config::{options, reset, wanted_limits};
-use crate::error::{OurFault, exit_code, printable, show, with_next};
-use crate::inputs;
+use super::args::ReproArgs;
+use super::case::{Case, exact_for, read_case};
+use crate::error::{OurFault, exit_code, printable, show};
 use crate::report::Sink;
 use crate::report::plain::number;
 use crate::stack;
-use crate::store::finding::{self, FindingRecord};
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target, require_hash};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed};
 
 /// Lines of a guest's output that are shown.
 const OUTPUT_LINES_MAX: usize = 200;
-
-/// An input with what its folder says about it.
-pub(super) struct Case {
-    /// As the user gave it.
-    pub(super) path: PathBuf,
-    pub(super) input: Vec<u8>,
-    pub(super) record: Option<FindingRecord>,
-}
 
 pub(super) fn run(args: ReproArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
@@ -57,94 +44,12 @@ pub(super) fn run(args: ReproArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// Reads an input, or the folder of a finding of this module.
-pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Result<Case> {
-    if !path.is_dir() {
-        let limits = wanted_limits(guest)?.limits;
-        let read = inputs::read_file(path, u64::from(limits.input_bytes));
-        let input = read.map_err(|error| {
-            with_next(
-                format!("{error:#}"),
-                "sandglass repro TARGET.wasm FILE, with an input or a finding's folder",
-            )
-        })?;
-        return Ok(Case {
-            path: path.to_owned(),
-            input,
-            record: None,
-        });
-    }
-    if !path.join("finding.json").exists() {
-        bail!(
-            "{}: a folder without finding.json, expected an input or a folder of findings/",
-            show(path)
-        );
-    }
-    let (record, input) = finding::read(path)?;
-    require_hash(module, path, &record.target_hash)?;
-    Ok(Case {
-        path: path.to_owned(),
-        input,
-        record: Some(record),
-    })
-}
-
-/// The target and limits of a case: the record's, unless flags say otherwise.
-pub(super) fn exact_for(
-    case: &Case,
-    module: &Module,
-    target: &Path,
-    guest: &GuestArgs,
-) -> Result<(Arc<Target>, Limits)> {
-    let wanted = wanted_limits(guest)?;
-    let mut options = options(guest, target);
-    let mut limits = wanted.with_fuel(Limits::STANDARD.fuel);
-    if let Some(record) = &case.record {
-        let flags = wanted.limits;
-        let standard = Limits::STANDARD;
-        limits = Limits {
-            fuel: wanted.fuel.unwrap_or(record.limits.fuel),
-            memory_bytes: chosen(
-                flags.memory_bytes,
-                standard.memory_bytes,
-                record.limits.memory_bytes,
-            ),
-            call_depth: chosen(
-                flags.call_depth,
-                standard.call_depth,
-                record.limits.call_depth,
-            ),
-            output_bytes: chosen(
-                flags.output_bytes,
-                standard.output_bytes,
-                record.limits.output_bytes,
-            ),
-            input_bytes: chosen(
-                flags.input_bytes,
-                standard.input_bytes,
-                record.limits.input_bytes,
-            ),
-            file_bytes: record.limits.file_bytes,
-        };
-        if guest.args.is_empty() {
-            options.args.extend(record.args.iter().cloned());
-        }
-        options.stub_imports |= record.stub_imports;
-    }
-    let target = Target::new(module.clone(), options, reset(guest.reset))?;
-    Ok((Arc::new(target), limits))
-}
-
-/// A flag that was given, else what was recorded.
-fn chosen<T: PartialEq>(flag: T, default: T, recorded: T) -> T {
-    if flag == default { recorded } else { flag }
-}
-
 /// Replays a case; also says how it differs from its record, which only our
 /// own fault can cause when the limits are the same.
 fn replay(args: &ReproArgs, module: &Module, case: &Case) -> Result<(Replayed, Option<String>)> {
     let (target, limits) = exact_for(case, module, &args.target, &args.guest)?;
-    let replayed = on_guest_thread(|| Exact::new(&target, &limits).replay(&case.input))?;
+    let (replayed, _) =
+        on_guest_thread(|| case.replay(&mut Exact::new(&target, &limits), &target))?;
     let Some(record) = case
         .record
         .as_ref()

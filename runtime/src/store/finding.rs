@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! input          the bytes, exactly
+//! choices        what a generator made them of, or what a property drew
 //! finding.json   kind, key, hashes, limits, exit, fuel, seed, trial
 //! stack.txt      the symbolised stack
 //! repro          a shell script that replays it
@@ -15,6 +16,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use sandglass_engine::ChoiceSequence;
+use sandglass_engine::choice::text::from_text;
 use sandglass_sandbox::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +49,14 @@ pub struct FindingRecord {
     pub input_bytes: u64,
     /// blake3 of the input, hexadecimal.
     pub input_hash: String,
+    /// blake3 of the file `choices`, hexadecimal; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices_hash: Option<String>,
     /// blake3 of the module, hexadecimal.
     pub target_hash: String,
+    /// blake3 of the generator, hexadecimal; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_hash: Option<String>,
     /// Arguments of a command.
     #[serde(default)]
     pub args: Vec<String>,
@@ -71,6 +80,8 @@ pub struct FindingFiles {
     pub record: FindingRecord,
     /// The input.
     pub input: Vec<u8>,
+    /// What it was made of, as text.
+    pub choices: Option<String>,
     /// The symbolised stack, a frame a line; guest text is already printable.
     pub stack: String,
     /// The path of the module as the user gave it.
@@ -98,12 +109,15 @@ impl FindingFiles {
         }
         fs::create_dir(&beside).map_err(|e| io(&beside, "create the folder", &e))?;
         let json = serde_json::to_string_pretty(&self.record).expect("a finding is plain data");
-        let files = [
+        let mut files = vec![
             ("input", self.input.clone()),
             ("stack.txt", self.stack.clone().into_bytes()),
             ("repro", self.script().into_bytes()),
-            ("finding.json", format!("{json}\n").into_bytes()),
         ];
+        if let Some(choices) = &self.choices {
+            files.push(("choices", choices.clone().into_bytes()));
+        }
+        files.push(("finding.json", format!("{json}\n").into_bytes()));
         for (file, bytes) in files {
             atomic::write_plain(&beside.join(file), &bytes, Durability::Machine)?;
         }
@@ -118,6 +132,24 @@ impl FindingFiles {
             quote(&self.target_path)
         )
     }
+}
+
+/// The choices of a finding's folder; `None` if it has none. Errs as [`read`].
+pub fn read_choices(folder: &Path, record: &FindingRecord) -> Result<Option<ChoiceSequence>> {
+    let Some(expected) = &record.choices_hash else {
+        return Ok(None);
+    };
+    let path = folder.join("choices");
+    let text = fs::read_to_string(&path).map_err(|e| io(&path, "read", &e))?;
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    if hash != *expected {
+        bail!(
+            "{}: choices have hash {hash}, expected {expected} (finding.json)",
+            show(&path)
+        );
+    }
+    let choices = from_text(&text).map_err(|e| anyhow!("{}: {e}", show(&path)))?;
+    Ok(Some(choices))
 }
 
 /// A finding folder read back: its record and its input.
@@ -181,7 +213,9 @@ pub(super) mod tests {
                 fuel: 123,
                 input_bytes: input.len() as u64,
                 input_hash: blake3::hash(&input).to_hex().to_string(),
+                choices_hash: None,
                 target_hash: "aa".into(),
+                generator_hash: None,
                 args: vec![],
                 stub_imports: false,
                 limits: super::super::record::tests::sample().limits,
@@ -190,6 +224,7 @@ pub(super) mod tests {
                 trial: 9,
             },
             input,
+            choices: None,
             stack: "#0 parse\n".into(),
             target_path: "my target.wasm".into(),
         }

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 pub struct Record {
     /// The module.
     pub target: TargetRecord,
+    /// Who makes its inputs, if there is somebody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<GeneratorRecord>,
     /// Who chooses inputs.
     pub guidance: GuidanceRecord,
     /// What it starts from.
@@ -41,6 +44,16 @@ pub struct TargetRecord {
     /// Whether unknown imports are replaced by stubs.
     #[serde(default)]
     pub stub_imports: bool,
+}
+
+/// The generator: another module, or another entry of the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorRecord {
+    /// As given on the command line. No part of the identity.
+    pub path: String,
+    /// blake3 of the module's bytes, hexadecimal.
+    pub hash: String,
 }
 
 /// The guidance and its settings.
@@ -161,6 +174,9 @@ impl Record {
             ("seed".into(), self.guidance.seed.to_string()),
             ("slow factor".into(), self.guidance.slow_factor.to_string()),
         ]);
+        if let Some(generator) = &self.generator {
+            fields.0.push(("generator".into(), generator.hash.clone()));
+        }
         for (name, value) in &self.guidance.settings {
             fields.0.push((format!("setting `{name}`"), value.clone()));
         }
@@ -229,6 +245,7 @@ pub(crate) mod tests {
                 args: vec!["-x".into(), "@@".into()],
                 stub_imports: false,
             },
+            generator: None,
             guidance: GuidanceRecord {
                 name: "afl".into(),
                 seed: 1,

@@ -1,5 +1,7 @@
 //! The folder as a whole: begin, stop anywhere, resume.
 
+use sandglass_engine::Reason;
+
 use super::*;
 use crate::event::{Kept, Start, Warning};
 use record::tests::sample;
@@ -79,6 +81,7 @@ fn session_events_stay_out_of_the_log() {
         target: "t".into(),
         target_hash: "aa".into(),
         entry: "reactor".into(),
+        generator: None,
         guidance: "afl".into(),
         seed: 1,
         inputs: 0,
@@ -168,13 +171,50 @@ fn the_corpus_is_restored_whatever_happened_to_its_files() {
     let corpus = root.path().join("corpus");
     fs::write(corpus.join(&names[1]), "torn").unwrap();
     fs::remove_file(corpus.join(&names[2])).unwrap();
-    assert_eq!(store.restore_corpus(inputs.into_iter()).unwrap(), 2);
+    let testcases: Vec<Testcase> = inputs.iter().map(|input| testcase(input)).collect();
+    assert_eq!(store.restore_corpus(testcases.iter()).unwrap(), 2);
     for (input, name) in inputs.iter().zip(&names) {
         assert_eq!(&fs::read(corpus.join(name)).unwrap(), input);
     }
     store.drop_input(&names[1]).unwrap();
     store.drop_input(&names[1]).unwrap();
     assert!(!corpus.join(&names[1]).exists());
+}
+
+fn testcase(bytes: &[u8]) -> Testcase {
+    Testcase {
+        bytes: bytes.into(),
+        choices: None,
+        fuel: 1,
+        edges: 1,
+        trace_hash: 0,
+        valid: true,
+        depth: 1,
+        parent: None,
+        reason: Reason::Edge,
+        trial: 0,
+    }
+}
+
+#[test]
+fn choices_lie_beside_their_input() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, _) = begin(root.path());
+    let text = "sandglass choices 1\nint 0 value 0 9 = 7\n";
+    let choices = sandglass_engine::choice::text::from_text(text).unwrap();
+    let made = Testcase {
+        choices: Some(choices.into()),
+        ..testcase(b"seven")
+    };
+    let name = store.keep_testcase(&made).unwrap();
+    let read = |folder: &str| fs::read(root.path().join(folder).join(&name)).unwrap();
+    assert_eq!(
+        (read("corpus"), read("choices")),
+        (b"seven".to_vec(), text.into())
+    );
+    fs::remove_dir_all(root.path().join("choices")).unwrap();
+    assert_eq!(store.restore_corpus([&made].into_iter()).unwrap(), 1);
+    assert_eq!(read("choices"), text.as_bytes());
 }
 
 #[test]

@@ -21,6 +21,33 @@ pub const GENERATE: &str = "sandglass_generate";
 /// Export `() -> i32`: a property, which draws and checks.
 pub const PROPERTY: &str = "sandglass_property";
 
+/// Module of the imports below.
+pub const IMPORT_MODULE: &str = "sandglass";
+/// Import `(site: i32, role: i32, lo: i64, hi: i64) -> i64`: uniform in `[lo, hi]`.
+pub const DRAW_INT: &str = "draw_int";
+/// Import `(site: i32, role: i32, num: i32, den: i32) -> i32`: 1 with probability `num / den`.
+pub const DRAW_BOOL: &str = "draw_bool";
+/// Import `(site: i32, role: i32, lo: f64, hi: f64) -> f64`: uniform in `[lo, hi)`; `lo` if both are
+/// the same.
+pub const DRAW_FLOAT: &str = "draw_float";
+/// Import `(site: i32, role: i32, ptr: i32, min: i32, max: i32) -> i32`: fills a buffer of `max`
+/// bytes with between `min` and `max` of them, and returns how many.
+pub const DRAW_BYTES: &str = "draw_bytes";
+/// Import `(ptr: i32, len: i32) -> i32`: the id of a label, the same for the same text.
+pub const LABEL: &str = "label";
+/// Import `(label: i32) -> ()`: what is drawn from here on belongs together.
+pub const SPAN_OPEN: &str = "span_open";
+/// Import `(discard: i32) -> ()`: up to here; its result was thrown away unless 0.
+pub const SPAN_CLOSE: &str = "span_close";
+/// Import `(ptr: i32, len: i32) -> ()`: appends to the input that the target will get.
+pub const EMIT: &str = "emit";
+/// Import `(n: i32) -> ()`: how far an input got, 0 to 255.
+pub const STAGE: &str = "stage";
+/// Import `() -> ()`, which does not return: the trial is invalid.
+pub const REJECT: &str = "reject";
+/// Import `(ptr: i32, len: i32) -> ()`: text for reports.
+pub const NOTE: &str = "note";
+
 /// What a target returns for an input that it accepts.
 pub const VALID: i32 = 0;
 /// What a target returns for an input that it rejects.

@@ -240,6 +240,7 @@ impl ByteLoop {
                 Variant::Fast
             },
             wants_detail: !stage,
+            choice_bytes_max: 0,
             parent,
             purpose: self.flights.len() as u64,
         });

@@ -25,6 +25,7 @@ pub static SPEC: Spec = Spec {
     paper: None,
     input: InputKind::Bytes,
     batch: 1024,
+    lookahead: 1024,
     settings: SETTINGS,
     new,
 };

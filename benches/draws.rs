@@ -1,0 +1,126 @@
+//! Draws: what a choice costs a generator, by who answers it.
+//!
+//! A generator of a thousand integers in a loop, against the same loop without draws, and against a
+//! bare wasmtime program that calls an empty host function with the same type: the floor of any
+//! import. Aim: 50 million draws a second, which is 20 ns each.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::sync::Arc;
+
+use sandglass_benches::{Size, heading, in_turns};
+use sandglass_engine::choice::jqf::{End, Ranges, Tape};
+use sandglass_engine::choice::replay::{After, Replay};
+use sandglass_engine::{Drawing, Rng, Source};
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use wasmtime::{Engine, Linker, Module, Store};
+
+const DRAWS: u32 = 1_000;
+
+/// A loop around `body`, which leaves an `i64`.
+fn guest(export: &str, body: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(module
+        (import "sandglass" "draw_int" (func $int (param i32 i32 i64 i64) (result i64)))
+        (import "sandglass" "emit" (func $emit (param i32 i32)))
+        (memory (export "memory") 1)
+        (func (export "{export}") (local $left i32) (local $sum i64)
+          (local.set $left (i32.const {DRAWS}))
+          (loop $again
+            (local.set $sum (i64.add (local.get $sum) {body}))
+            (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
+          (i64.store (i32.const 8) (local.get $sum))
+          (call $emit (i32.const 8) (i32.const 8))))"#
+    );
+    wat::parse_str(text).expect("assembles")
+}
+
+const DRAW: &str = "(call $int (i32.const 1) (i32.const 2) (i64.const 0) (i64.const 99))";
+
+fn sandbox(body: &str) -> Sandbox {
+    let wasm = guest("sandglass_generate", body);
+    let program = Program::build(&wasm, Build::Fast, &Options::default(), None);
+    let program = Arc::new(program.expect("it is a generator"));
+    Sandbox::new(&program, &Limits::STANDARD).expect("it sets up")
+}
+
+fn main() {
+    let size = Size::from_args();
+    heading("draws", size);
+    on_guest_thread(|| draws(size));
+}
+
+fn draws(size: Size) {
+    let mut idle = sandbox("(i64.const 1)");
+    let limit = 8 * DRAWS;
+    let fresh = |seed| Drawing::new(Source::Fresh(Rng::new(seed)), limit);
+    let bytes: Vec<u8> = (0..4 * DRAWS).map(|i| i as u8).collect();
+    let tape = || {
+        let tape = Tape::new(bytes.clone(), End::Stops, Ranges::Whole, Rng::new(0));
+        Drawing::new(Source::Tape(tape), limit)
+    };
+    let recorded = sandbox(DRAW).generate(tape());
+    assert_eq!(recorded.choices.nodes.len(), DRAWS as usize);
+    let recorded = Arc::new(recorded.choices);
+    let replay = || {
+        let replay = Replay::new(recorded.clone(), After::Stops);
+        Drawing::new(Source::Replay(replay), limit)
+    };
+
+    let engine = Engine::default();
+    let module = Module::new(&engine, guest("f", DRAW)).expect("compiles");
+    let mut linker = Linker::new(&engine);
+    linker
+        .func_wrap(
+            "sandglass",
+            "draw_int",
+            |_: i32, _: i32, lo: i64, _: i64| lo,
+        )
+        .expect("a name of its own");
+    linker
+        .func_wrap("sandglass", "emit", |_: i32, _: i32| ())
+        .expect("a name of its own");
+    let mut store = Store::new(&engine, ());
+    let bare = linker.instantiate(&mut store, &module).expect("starts");
+    let bare = bare
+        .get_typed_func::<(), ()>(&mut store, "f")
+        .expect("is there");
+
+    let mut sum = 0u64;
+    let [mut by_fresh, mut by_tape, mut by_replay] = [DRAW; 3].map(sandbox);
+    let mut add = |made: sandglass_sandbox::Generated| {
+        let bytes = made.input.first_chunk().expect("eight bytes");
+        sum = sum
+            .wrapping_mul(31)
+            .wrapping_add(u64::from_le_bytes(*bytes));
+    };
+    let mut seed = 0;
+    let add = std::cell::RefCell::new(&mut add);
+    let times = in_turns(
+        size.pick(2, 31),
+        size.pick(2, 300),
+        &mut [
+            &mut || (add.borrow_mut())(idle.generate(fresh(0))),
+            &mut || bare.call(&mut store, ()).expect("runs"),
+            &mut || {
+                seed += 1;
+                (add.borrow_mut())(by_fresh.generate(fresh(seed)));
+            },
+            &mut || (add.borrow_mut())(by_tape.generate(tape())),
+            &mut || (add.borrow_mut())(by_replay.generate(replay())),
+        ],
+    );
+    let control = times[0];
+    let each = |time: f64| (time - control) / f64::from(DRAWS);
+    println!("loop without draws {:.0} ns", control);
+    for (name, time) in ["empty host function", "fresh", "tape", "replay"]
+        .iter()
+        .zip(&times[1..])
+    {
+        let ns = each(*time);
+        println!(
+            "{name}: {ns:.1} ns a draw, {:.0} million a second",
+            1e3 / ns
+        );
+    }
+    println!("checksum {sum:016x}");
+}

@@ -1,0 +1,9 @@
+;; A generator traps after it has emitted something.
+;; expect: generator unreachable
+(module
+  (import "sandglass" "emit" (func $emit (param i32 i32)))
+  (memory (export "memory") 1)
+  (func (export "sandglass_generate")
+    (call $emit (i32.const 0) (i32.const 1))
+    unreachable)
+)

@@ -1,0 +1,197 @@
+//! Drawing: one trial's draws, from the source to the record.
+//!
+//! In: draws and spans, in the generator's order. Out: values, and in the end the sequence. Every
+//! limit is kept here: a generator that draws without end is stopped, and one that asks for the
+//! impossible is told so. After a stop, nothing more can be drawn.
+
+use super::jqf;
+use super::source::Source;
+use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
+
+/// Spans of one trial; they are not bounded by the draws.
+const SPANS_MAX: usize = 1 << 16;
+/// Spans that are open at once.
+const DEPTH_MAX: usize = 1 << 12;
+
+/// Why there are no more answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The limit, or the end of the source.
+    Overrun,
+    /// The domain is empty or no domain at all.
+    Impossible,
+}
+
+/// One trial's draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    source: Source,
+    sequence: ChoiceSequence,
+    /// What may still be drawn, in bytes of JQF's encoding.
+    bytes_left: u32,
+    /// Spans that are open, as indices.
+    open: Vec<u32>,
+}
+
+impl Drawing {
+    /// Draws from a source, up to `bytes_max` bytes' worth in JQF's encoding.
+    pub fn new(source: Source, bytes_max: u32) -> Drawing {
+        Drawing {
+            source,
+            sequence: ChoiceSequence::default(),
+            bytes_left: bytes_max,
+            open: Vec::new(),
+        }
+    }
+
+    /// Makes room for so many draws: to grow on the way costs more than the draws.
+    pub fn reserve(&mut self, draws: usize) {
+        self.sequence.nodes.reserve(draws);
+    }
+
+    /// Draws so far.
+    pub fn draws(&self) -> usize {
+        self.sequence.nodes.len()
+    }
+
+    /// Answers a draw; bytes are in [`Drawing::last_bytes`] then.
+    #[inline]
+    pub fn draw(&mut self, site: u32, role: Role, domain: Domain) -> Result<u64, Stop> {
+        if !domain.is_possible() {
+            return Err(Stop::Impossible);
+        }
+        let draw = Draw { site, role, domain };
+        let width = jqf::width(domain) as u32;
+        // A byte at least: what costs nothing can be had without end.
+        let left = self.bytes_left.checked_sub(width.max(1));
+        let answer = left.and_then(|_| self.source.answer(&draw, &mut self.sequence.payload));
+        let answer = answer.ok_or(Stop::Overrun)?;
+        let payload = match domain {
+            Domain::Bytes { .. } => answer.value as u32,
+            _ => 0,
+        };
+        let left = left.and_then(|left| left.checked_sub(payload));
+        let Some(left) = left else {
+            let kept = self.sequence.payload.len() - payload as usize;
+            self.sequence.payload.truncate(kept);
+            return Err(Stop::Overrun);
+        };
+        self.bytes_left = left;
+        self.sequence.nodes.push(ChoiceNode {
+            draw,
+            bits: answer.bits,
+            value: answer.value,
+        });
+        Ok(answer.value)
+    }
+
+    /// The bytes of the last draw, which was one of so many bytes.
+    pub fn last_bytes(&self, len: usize) -> &[u8] {
+        &self.sequence.payload[self.sequence.payload.len() - len..]
+    }
+
+    /// Draws an integer between `lo` and `hi`.
+    pub fn int(&mut self, site: u32, role: Role, lo: i64, hi: i64) -> Result<i64, Stop> {
+        self.draw(site, role, Domain::Int { lo, hi })
+            .map(u64::cast_signed)
+    }
+
+    /// Draws a boolean with even odds.
+    pub fn coin(&mut self, site: u32, role: Role) -> Result<bool, Stop> {
+        self.draw(site, role, Domain::Bool { num: 1, den: 2 })
+            .map(|value| value == 1)
+    }
+
+    /// Opens a span.
+    pub fn open(&mut self, label: u32) -> Result<(), Stop> {
+        if self.sequence.spans.len() >= SPANS_MAX || self.open.len() >= DEPTH_MAX {
+            return Err(Stop::Overrun);
+        }
+        self.source.open(label);
+        let at = self.sequence.nodes.len() as u32;
+        self.open.push(self.sequence.spans.len() as u32);
+        self.sequence.spans.push(Span {
+            label,
+            first: at,
+            end: at,
+            depth: self.open.len() as u32 - 1,
+            discarded: false,
+        });
+        Ok(())
+    }
+
+    /// Closes the innermost span. Closing what nobody opened does nothing: a generator may be
+    /// unwound from anywhere.
+    pub fn close(&mut self, discarded: bool) {
+        if let Some(at) = self.open.pop() {
+            self.source.close();
+            let end = self.sequence.nodes.len() as u32;
+            let span = &mut self.sequence.spans[at as usize];
+            span.end = end;
+            span.discarded = discarded;
+        }
+    }
+
+    /// What was drawn. Spans that are open end here.
+    pub fn finish(mut self) -> ChoiceSequence {
+        while !self.open.is_empty() {
+            self.close(false);
+        }
+        self.sequence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn fresh(bytes_max: u32) -> Drawing {
+        Drawing::new(Source::Fresh(Rng::new(1)), bytes_max)
+    }
+
+    #[test]
+    fn endless_draws_are_stopped() {
+        let mut drawing = fresh(100);
+        let count = (0..).take_while(|_| drawing.int(0, Role::Value, 0, 9).is_ok());
+        assert_eq!(count.count(), 25);
+        let mut drawing = fresh(100);
+        let empty = Domain::Bytes { min: 0, max: 0 };
+        let count = (0..).take_while(|_| drawing.draw(0, Role::Value, empty).is_ok());
+        assert_eq!(count.count(), 100);
+        let mut drawing = fresh(100);
+        let long = Domain::Bytes { min: 101, max: 101 };
+        assert_eq!(drawing.draw(0, Role::Value, long), Err(Stop::Overrun));
+        assert!(drawing.finish().is_sound());
+        let mut drawing = fresh(100);
+        let count = (0..).take_while(|_| drawing.open(1).is_ok()).count();
+        assert_eq!(count, DEPTH_MAX);
+    }
+
+    #[test]
+    fn the_impossible_is_refused() {
+        let mut drawing = fresh(100);
+        assert_eq!(drawing.int(0, Role::Value, 1, 0), Err(Stop::Impossible));
+        assert_eq!(drawing.finish(), ChoiceSequence::default());
+    }
+
+    #[test]
+    fn spans_nest_whatever_the_generator_does() {
+        let mut drawing = fresh(100);
+        drawing.close(true);
+        drawing.open(1).unwrap();
+        drawing.coin(0, Role::Structure).unwrap();
+        drawing.open(2).unwrap();
+        drawing.coin(0, Role::Value).unwrap();
+        drawing.close(true);
+        drawing.coin(0, Role::Value).unwrap();
+        let sequence = drawing.finish();
+        let spans: Vec<_> = sequence
+            .spans
+            .iter()
+            .map(|s| (s.label, s.first, s.end, s.depth, s.discarded))
+            .collect();
+        assert_eq!(spans, [(1, 0, 3, 0, false), (2, 1, 2, 1, true)]);
+        assert!(sequence.is_sound());
+    }
+}

@@ -1,0 +1,371 @@
+//! JQF's byte encoding: how many bytes each draw takes from a tape, and what they mean.
+//!
+//! The table of the versions up to 2024, with which all papers worked:
+//!
+//! | draw | bytes | value |
+//! |---|---|---|
+//! | boolean with even odds | 1 | the lowest bit |
+//! | boolean with other odds, as JQF's generators write it | 4 | int in `[0, den)` below `num` |
+//! | int in `[lo, hi]` of at most 2³¹ values | 4 | `next(31) mod n + lo`; the bias is part of it |
+//! | the full range of a byte, short, int or long | 1, 2, 4, 8 | the bytes, little-endian |
+//! | any other range | 8 | the bytes mod n, plus lo |
+//! | float in `[lo, hi)` | 8 | 26 bits of the first word and 27 of the second, scaled |
+//! | bytes, where their number is free | 8 + one each | geometric with mean 10, then the bytes |
+//!
+//! JQF's own ranges `[lo, hi]` never come to `hi`: [`Ranges::OffByOne`]. Our contract says that they
+//! do, so [`Ranges::Whole`] is the default. JQF has no draw of bytes; the last line is its strings,
+//! shortened by one so that the empty one is among them.
+
+use serde::{Deserialize, Serialize};
+
+use super::geometric::Geometric;
+use super::source::Answer;
+use super::{ChoiceSequence, Domain, Draw, Role};
+use crate::rng::Rng;
+
+/// The longest tape.
+pub const TAPE_BYTES_MAX: u32 = 10_240;
+
+const LENGTHS: Geometric = Geometric::new(10);
+
+/// Whether the end of a range is part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ranges {
+    /// It is, as our contract has it.
+    Whole,
+    /// It never comes, as in JQF's source of randomness.
+    OffByOne,
+}
+
+/// What follows a tape's last byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// Random bytes, which become part of it.
+    Extends,
+    /// Nothing: the generator is stopped.
+    Stops,
+}
+
+/// Bytes that draws are answered from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tape {
+    bytes: Vec<u8>,
+    at: usize,
+    end: End,
+    ranges: Ranges,
+    rng: Rng,
+}
+
+impl Tape {
+    /// A tape of these bytes; `rng` gives those that follow.
+    pub fn new(bytes: Vec<u8>, end: End, ranges: Ranges, rng: Rng) -> Tape {
+        Tape {
+            bytes,
+            at: 0,
+            end,
+            ranges,
+            rng,
+        }
+    }
+
+    /// The next `count` bytes, at most 8, as a little-endian number.
+    #[inline]
+    fn read(&mut self, count: usize) -> Option<u64> {
+        // Most reads are not near the end: one load, and what is too much is cut off.
+        if let Some(ahead) = self.bytes.get(self.at..)
+            && let Some(word) = ahead.first_chunk()
+        {
+            self.at += count;
+            return Some(u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * count)));
+        }
+        self.read_end(count)
+    }
+
+    #[cold]
+    fn read_end(&mut self, count: usize) -> Option<u64> {
+        let mut word = [0; 8];
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        if rest.len() >= count {
+            word[..count].copy_from_slice(&rest[..count]);
+        } else {
+            if self.end == End::Stops {
+                return None;
+            }
+            word[..rest.len()].copy_from_slice(rest);
+            let fresh = self.rng.word().to_le_bytes();
+            word[rest.len()..count].copy_from_slice(&fresh[rest.len()..count]);
+        }
+        self.at += count;
+        Some(u64::from_le_bytes(word))
+    }
+
+    /// Answers a draw; bytes are appended to `payload`. Nothing if the tape has ended.
+    #[inline]
+    pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Option<Answer> {
+        let bits = match width(draw.domain) {
+            0 => 0,
+            count => self.read(count)?,
+        };
+        let value = decode(draw.domain, bits, self.ranges);
+        if let Domain::Bytes { .. } = draw.domain {
+            let from = payload.len();
+            for _ in 0..value {
+                match self.read(1) {
+                    Some(byte) => payload.push(byte as u8),
+                    None => {
+                        payload.truncate(from);
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(Answer { bits, value })
+    }
+}
+
+/// How many values a range has; 0 stands for 2⁶⁴.
+#[inline]
+fn size(lo: i64, hi: i64) -> u64 {
+    hi.wrapping_sub(lo).wrapping_add(1).cast_unsigned()
+}
+
+/// Bytes that a draw takes from a tape, those of a payload not counted.
+#[inline]
+pub fn width(domain: Domain) -> usize {
+    match domain {
+        Domain::Bool { num, den } if even(num, den) => 1,
+        Domain::Bool { .. } => 4,
+        Domain::Int { lo, hi } => match size(lo, hi) {
+            0 => 8,
+            0x100 if lo == 0 || lo == -0x80 => 1,
+            0x1_0000 if lo == 0 || lo == -0x8000 => 2,
+            0x1_0000_0000 if lo == 0 || lo == -0x8000_0000 => 4,
+            1..=0x8000_0000 => 4,
+            _ => 8,
+        },
+        Domain::Float { .. } => 8,
+        Domain::Bytes { min, max } if min == max => 0,
+        Domain::Bytes { .. } => 8,
+    }
+}
+
+#[inline]
+fn even(num: u32, den: u32) -> bool {
+    u64::from(num) * 2 == u64::from(den)
+}
+
+/// `next(31)` of JQF, from four bytes.
+#[inline]
+fn next_31(bits: u64) -> u64 {
+    bits & 0x7fff_ffff
+}
+
+/// What [`width`] bytes mean for a possible domain.
+#[inline]
+pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
+    match domain {
+        Domain::Bool { num, den } if even(num, den) => bits & 1,
+        Domain::Bool { num, den } => u64::from(next_31(bits) % u64::from(den) < u64::from(num)),
+        Domain::Int { lo, hi } => {
+            let size = size(lo, hi);
+            let offset = match (size, width(domain)) {
+                (0, _) => return bits,
+                // The full range of a smaller type: the bytes are the two's complement.
+                (0x100, 1) if lo < 0 => (bits as i8 as i64).wrapping_sub(lo).cast_unsigned(),
+                (0x1_0000, 2) if lo < 0 => (bits as i16 as i64).wrapping_sub(lo).cast_unsigned(),
+                (0x1_0000_0000, 4) if lo < 0 => {
+                    (bits as i32 as i64).wrapping_sub(lo).cast_unsigned()
+                }
+                (_, 1 | 2) | (0x1_0000_0000, 4) => bits,
+                (_, width) => {
+                    let bits = if width == 4 { next_31(bits) } else { bits };
+                    let size = match ranges {
+                        Ranges::Whole => size,
+                        Ranges::OffByOne => (size - 1).max(1),
+                    };
+                    modulo(bits, size)
+                }
+            };
+            lo.wrapping_add_unsigned(offset).cast_unsigned()
+        }
+        Domain::Float { lo, hi } => {
+            let (lo, hi) = (f64::from_bits(lo), f64::from_bits(hi));
+            let unit = double_bits(bits) as f64 / (1u64 << 53) as f64;
+            let value = lo + unit * (hi - lo);
+            // Rounding may reach the bound, which is not part of the interval.
+            let value = if value < hi { value } else { lo };
+            value.to_bits()
+        }
+        Domain::Bytes { min, max } if min == max => u64::from(min),
+        Domain::Bytes { min, max } => {
+            let length = u64::from(min) + u64::from(LENGTHS.of_bits(double_bits(bits))) - 1;
+            length.min(u64::from(max))
+        }
+    }
+}
+
+/// `a % b`; dividing 64 bits takes several times as long as dividing 32.
+#[inline]
+fn modulo(a: u64, b: u64) -> u64 {
+    match (u32::try_from(a), u32::try_from(b)) {
+        (Ok(a), Ok(b)) => u64::from(a % b),
+        _ => a % b,
+    }
+}
+
+/// The 53 bits of a double: `next(26) << 27 | next(27)`.
+fn double_bits(bits: u64) -> u64 {
+    (bits & 0x3ff_ffff) << 27 | (bits >> 32) & 0x7ff_ffff
+}
+
+/// The bytes from which the draws of a sequence with these roles were decoded: a tape without what
+/// was never asked for. Only for sequences that a tape answered.
+pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(Role) -> bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(sequence.nodes.len() * 4 + sequence.payload.len());
+    for (node, payload) in sequence.iter() {
+        if has(node.draw.role) {
+            bytes.extend_from_slice(&node.bits.to_le_bytes()[..width(node.draw.domain)]);
+            bytes.extend_from_slice(payload);
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tape(bytes: &[u8]) -> Tape {
+        Tape::new(bytes.to_vec(), End::Stops, Ranges::Whole, Rng::new(0))
+    }
+
+    fn draw(domain: Domain) -> Draw {
+        Draw {
+            site: 0,
+            role: Role::Unknown,
+            domain,
+        }
+    }
+
+    fn int(lo: i64, hi: i64) -> Domain {
+        Domain::Int { lo, hi }
+    }
+
+    /// Conformance item 1: the table, on fixed byte strings.
+    #[test]
+    fn bytes_are_accounted_for_as_in_jqf() {
+        let half = Domain::Bool { num: 1, den: 2 };
+        let long = int(i64::MIN, i64::MAX);
+        let minus_two = (-2i64).cast_unsigned();
+        for (domain, bytes, value) in [
+            (half, &[0xfe][..], 0),
+            (half, &[0x03], 1),
+            (Domain::Bool { num: 3, den: 10 }, &[12, 0, 0, 0], 1),
+            (Domain::Bool { num: 3, den: 10 }, &[13, 0, 0, 0], 0),
+            // next(31) drops the highest bit, and n = 1 takes its four bytes as well.
+            (int(0, 9), &[0x0d, 0, 0, 0x80], 3),
+            (int(5, 5), &[1, 2, 3, 4], 5),
+            (int(10, 16), &[8, 0, 0, 0], 11),
+            // A power of two up to 256 depends on the first byte alone.
+            (int(0, 15), &[0xab, 0xff, 0xff, 0xff], 0xb),
+            (int(-128, 127), &[0xfe], minus_two),
+            (int(0, 255), &[0xfe], 0xfe),
+            (int(-0x8000, 0x7fff), &[0xfe, 0xff], minus_two),
+            (
+                int(-0x8000_0000, 0x7fff_ffff),
+                &[0xfe, 0xff, 0xff, 0xff],
+                minus_two,
+            ),
+            (int(0, 0xffff_ffff), &[0xfe, 0xff, 0xff, 0xff], 0xffff_fffe),
+            (long, &[0xfe, 255, 255, 255, 255, 255, 255, 255], minus_two),
+            // 2^40 + 1 values.
+            (int(0, 1 << 40), &[1, 0, 0, 0, 0, 1, 0, 0], 0),
+            (
+                Domain::float(0.0, 1.0),
+                &[0, 0, 0, 2, 0, 0, 0, 0],
+                0.5f64.to_bits(),
+            ),
+            (
+                Domain::float(0.0, 1.0),
+                &[0, 0, 0, 2, 0, 0, 0, 8],
+                0.5f64.to_bits(),
+            ),
+            (Domain::Bytes { min: 2, max: 2 }, b"ab", 2),
+            (
+                Domain::Bytes { min: 0, max: 9 },
+                &[0, 0, 0, 0, 0, 0, 0, 0],
+                0,
+            ),
+        ] {
+            let mut tape = tape(bytes);
+            let answer = tape.answer(&draw(domain), &mut Vec::new()).unwrap();
+            assert_eq!(tape.at, bytes.len(), "{domain:?}");
+            assert_eq!(answer.value, value, "{domain:?} {bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_jqf_never_comes_to_its_end() {
+        let letters = int(i64::from(b'a'), i64::from(b'z'));
+        let all = |ranges| {
+            (0..10_000u64)
+                .map(|bits| decode(letters, bits, ranges) as u8)
+                .max()
+        };
+        assert_eq!(all(Ranges::Whole), Some(b'z'));
+        assert_eq!(all(Ranges::OffByOne), Some(b'y'));
+        assert_eq!(decode(int(3, 3), 9, Ranges::OffByOne), 3);
+    }
+
+    #[test]
+    fn what_follows_the_tape_is_random_and_recorded() {
+        let mut payload = Vec::new();
+        let byte = draw(int(0, 255));
+        let mut ended = tape(&[7]);
+        assert_eq!(ended.answer(&byte, &mut payload).unwrap().value, 7);
+        assert_eq!(ended.answer(&byte, &mut payload), None);
+
+        let mut tape = Tape::new(vec![7], End::Extends, Ranges::Whole, Rng::new(1));
+        let mut sequence = ChoiceSequence::default();
+        for domain in [
+            int(0, 255),
+            int(0, 99),
+            Domain::Bytes { min: 0, max: 50 },
+            Domain::float(-1.0, 1.0),
+        ] {
+            let draw = draw(domain);
+            let Answer { bits, value } = tape.answer(&draw, &mut sequence.payload).unwrap();
+            assert!(domain.has(value), "{domain:?} {value}");
+            sequence
+                .nodes
+                .push(super::super::ChoiceNode { draw, bits, value });
+        }
+        let bytes = tape_of(&sequence, |_| true);
+        assert_eq!(bytes[0], 7);
+        let mut again = Tape::new(bytes.clone(), End::Stops, Ranges::Whole, Rng::new(9));
+        let mut payload = Vec::new();
+        for node in &sequence.nodes {
+            let answer = again.answer(&node.draw, &mut payload).unwrap();
+            assert_eq!((answer.bits, answer.value), (node.bits, node.value));
+        }
+        assert_eq!((again.at, payload), (bytes.len(), sequence.payload));
+    }
+
+    #[test]
+    fn every_answer_is_in_its_domain() {
+        let mut rng = Rng::new(3);
+        for _ in 0..20_000 {
+            let (a, b) = (
+                rng.word() as i64 >> rng.below(64),
+                rng.word() as i64 >> rng.below(64),
+            );
+            let (lo, hi) = (a.min(b), a.max(b));
+            for ranges in [Ranges::Whole, Ranges::OffByOne] {
+                let value = decode(int(lo, hi), rng.word(), ranges);
+                assert!(int(lo, hi).has(value), "{lo} {hi} {value}");
+            }
+            let domain = Domain::float(lo as f64, hi as f64);
+            assert!(domain.has(decode(domain, rng.word(), Ranges::Whole)));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Plans: how the source of each trial of a group comes about.
+//!
+//! A plan is small and owns or shares what it needs; the source of trial `n` of its group is a pure
+//! function of plan and `n`, made in whichever worker runs the trial.
+
+use std::sync::Arc;
+
+use super::ChoiceSequence;
+use super::geometric::Geometric;
+use super::jqf::{End, Ranges, Tape};
+use super::policy::{Abstraction, Policy, Table};
+use super::replay::{After, Replay};
+use super::source::Source;
+use super::split::Split;
+use crate::ratio::Ratio;
+use crate::rng::{Rng, derive};
+
+/// How many bytes a mutation of Zest's changes: 4 on average.
+const SIZES: Geometric = Geometric::new(4);
+const COUNTS_4: Geometric = Geometric::new(4);
+const COUNTS_8: Geometric = Geometric::new(8);
+
+/// How often Zest's mutation writes zeros: once in ten children.
+const ZEROS: Ratio = Ratio::new(1, 10);
+
+/// How many mutations a child of Zest's has on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MutationCount {
+    /// Four, as in the paper.
+    Four,
+    /// Eight, as in the code.
+    Eight,
+}
+
+/// Which of two tapes a child differs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// That of structure.
+    Structure,
+    /// That of values.
+    Values,
+}
+
+/// How sources come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChoicePlan {
+    /// One trial for each of the user's tapes, which may not go beyond its end.
+    Seeds {
+        /// The tapes.
+        tapes: Vec<Arc<[u8]>>,
+        /// How ranges are decoded.
+        ranges: Ranges,
+    },
+    /// Tapes of nothing, which extend at random: child `n` by `derive(seed, first + n)`.
+    Fresh {
+        /// Seed of all trials of the group.
+        seed: u64,
+        /// Which child the group begins with.
+        first: u64,
+        /// How ranges are decoded.
+        ranges: Ranges,
+    },
+    /// Zest's mutants of a tape: child `n` by `derive(seed, first + n)`.
+    Zest {
+        /// What is mutated.
+        parent: Arc<[u8]>,
+        /// Seed of all children of this visit.
+        seed: u64,
+        /// Which child the group begins with.
+        first: u64,
+        /// How many mutations.
+        count: MutationCount,
+        /// How ranges are decoded.
+        ranges: Ranges,
+    },
+    /// One child of a pair of tapes; nothing is mutated without a half.
+    Split {
+        /// The tape of structure.
+        structure: Arc<[u8]>,
+        /// The tape of values.
+        values: Arc<[u8]>,
+        /// Which of them is mutated.
+        half: Option<Half>,
+        /// Seed of the child.
+        seed: u64,
+        /// How ranges are decoded.
+        ranges: Ranges,
+    },
+    /// One trial by a table.
+    Policy {
+        /// What has been learnt.
+        table: Arc<Table>,
+        /// What a state is made of.
+        abstraction: Abstraction,
+        /// How often a choice is random.
+        epsilon: Ratio,
+        /// Seed of the trial.
+        seed: u64,
+    },
+    /// Choices made before, one trial.
+    Replay(Arc<ChoiceSequence>, After),
+}
+
+impl ChoicePlan {
+    /// The source of the group's trial `nth`.
+    pub fn source(&self, nth: usize) -> Source {
+        match self {
+            ChoicePlan::Seeds { tapes, ranges } => {
+                let bytes = tapes[nth].to_vec();
+                Source::Tape(Tape::new(bytes, End::Stops, *ranges, Rng::new(0)))
+            }
+            ChoicePlan::Fresh {
+                seed,
+                first,
+                ranges,
+            } => {
+                let rng = Rng::new(derive(*seed, first + nth as u64));
+                Source::Tape(Tape::new(Vec::new(), End::Extends, *ranges, rng))
+            }
+            ChoicePlan::Zest {
+                parent,
+                seed,
+                first,
+                count,
+                ranges,
+            } => {
+                let mut rng = Rng::new(derive(*seed, first + nth as u64));
+                let mut bytes = parent.to_vec();
+                mutate(&mut bytes, *count, &mut rng);
+                Source::Tape(Tape::new(bytes, End::Extends, *ranges, rng))
+            }
+            ChoicePlan::Split {
+                structure,
+                values,
+                half,
+                seed,
+                ranges,
+            } => {
+                let mut rng = Rng::new(*seed);
+                let (mut s, mut v) = (structure.to_vec(), values.to_vec());
+                match half {
+                    Some(Half::Structure) => mutate(&mut s, MutationCount::Eight, &mut rng),
+                    Some(Half::Values) => mutate(&mut v, MutationCount::Eight, &mut rng),
+                    None => {}
+                }
+                // Each tape extends from a generator of its own.
+                let extends = |bytes, nth| {
+                    Tape::new(bytes, End::Extends, *ranges, Rng::new(derive(*seed, nth)))
+                };
+                Source::Split(Split {
+                    structure: extends(s, 1),
+                    values: extends(v, 2),
+                })
+            }
+            ChoicePlan::Policy {
+                table,
+                abstraction,
+                epsilon,
+                seed,
+            } => {
+                let rng = Rng::new(*seed);
+                Source::Policy(Policy::new(table.clone(), *abstraction, *epsilon, rng))
+            }
+            ChoicePlan::Replay(sequence, after) => {
+                Source::Replay(Replay::new(sequence.clone(), after.clone()))
+            }
+        }
+    }
+}
+
+/// Zest's mutation (`ZestGuidance`, `LinearInput.fuzz`): a geometric number of overwritten runs of
+/// geometric length, all of them zeros in one child of ten. The length stays, runs are cut at the
+/// end, and they may overlap.
+pub fn mutate(bytes: &mut [u8], count: MutationCount, rng: &mut Rng) {
+    let counts = match count {
+        MutationCount::Four => &COUNTS_4,
+        MutationCount::Eight => &COUNTS_8,
+    };
+    let mutations = counts.sample(rng);
+    let zeros = rng.chance(ZEROS);
+    if bytes.is_empty() {
+        return;
+    }
+    for _ in 0..mutations {
+        let offset = rng.index(bytes.len());
+        let size = SIZES.sample(rng) as usize;
+        let end = bytes.len().min(offset + size);
+        for byte in &mut bytes[offset..end] {
+            *byte = if zeros { 0 } else { rng.word() as u8 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_keeps_its_length_and_is_a_function_of_its_number() {
+        let parent: Arc<[u8]> = Arc::from(vec![7; 300]);
+        let plan = |first| ChoicePlan::Zest {
+            parent: parent.clone(),
+            seed: 3,
+            first,
+            count: MutationCount::Eight,
+            ranges: Ranges::Whole,
+        };
+        assert_eq!(plan(0).source(5), plan(5).source(0));
+        assert_ne!(plan(0).source(5), plan(0).source(6));
+    }
+
+    /// Of a long tape, a child differs in 32 bytes on average, or a little less for what overlaps
+    /// and for random bytes that are the old ones; one child in ten has nothing but zeros.
+    #[test]
+    fn children_differ_as_much_as_those_of_zest() {
+        let (mut changed, mut zeroed) = (0, 0);
+        const CHILDREN: u64 = 20_000;
+        for n in 0..CHILDREN {
+            let mut bytes = vec![1; 10_000];
+            mutate(&mut bytes, MutationCount::Eight, &mut Rng::new(n));
+            let new: Vec<u8> = bytes.into_iter().filter(|&byte| byte != 1).collect();
+            changed += new.len();
+            zeroed += usize::from(new.iter().all(|&byte| byte == 0));
+        }
+        let mean = changed as f64 / CHILDREN as f64;
+        assert!((31.0..32.5).contains(&mean), "{mean}");
+        let share = zeroed as f64 / CHILDREN as f64;
+        assert!((0.09..0.12).contains(&share), "{share}");
+        mutate(&mut [], MutationCount::Four, &mut Rng::new(1));
+    }
+
+    #[test]
+    fn only_the_chosen_half_differs() {
+        let bytes: Arc<[u8]> = Arc::from(vec![1; 50]);
+        let source = |half| {
+            let plan = ChoicePlan::Split {
+                structure: bytes.clone(),
+                values: bytes.clone(),
+                half,
+                seed: 1,
+                ranges: Ranges::Whole,
+            };
+            match plan.source(0) {
+                Source::Split(split) => split,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (none, s, v) = (
+            source(None),
+            source(Some(Half::Structure)),
+            source(Some(Half::Values)),
+        );
+        assert!(s.structure != none.structure && s.values == none.values);
+        assert!(v.structure == none.structure && v.values != none.values);
+    }
+}

@@ -1,0 +1,414 @@
+//! BeDivFuzz: structure and values of an input are mutated apart, whichever of the two finds more new
+//! behaviour.
+//!
+//! Nguyen and Grunske, "BeDivFuzz: Integrating Behavioral Diversity into Generator-based Fuzzing",
+//! ICSE 2022, as its code of 2022 is, which the paper used. On Zest's queue and energy, with valid
+//! inputs only. An input is two tapes, one for draws of structure and one for draws of values.
+//! `bediv-structure` saves only inputs whose tape of structure no saved input has.
+//!
+//! Departures: those of `zest`. The user's seeds are left alone: a file of bytes does not say which
+//! of the two tapes it is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::jqf::coverage::Coverage;
+use super::jqf::rotation::{Favour, Rotation};
+use super::quickcheck::{OFF_BY_ONE, ranges};
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::{Group, Plan};
+use crate::choice::jqf::{Ranges, TAPE_BYTES_MAX, tape_of};
+use crate::choice::plan::Half;
+use crate::choice::split::is_structure;
+use crate::choice::{ChoicePlan, ChoiceSequence};
+use crate::corpus::{Reason, TestcaseId};
+use crate::feedback::{TraceId, raw_trace};
+use crate::havoc::Tables;
+use crate::ratio::Ratio;
+use crate::rng::Rng;
+use crate::settings::Settings;
+use crate::trial::{Status, Variant};
+
+const PAPER: &str = "Nguyen and Grunske, BeDivFuzz, ICSE 2022";
+
+/// How often the half is chosen by a coin, whatever has been learnt.
+const EPSILON: Ratio = Ratio::new(1, 5);
+const COIN: Ratio = Ratio::new(1, 2);
+
+/// The guidance `bediv-simple`.
+pub static SPEC_SIMPLE: Spec = Spec {
+    name: "bediv-simple",
+    summary: "zest on valid inputs, mutating structure or values by what finds new behaviour",
+    paper: Some(PAPER),
+    input: InputKind::Choices,
+    batch: 1,
+    lookahead: 1,
+    settings: &[OFF_BY_ONE],
+    new: new_simple,
+};
+
+/// The guidance `bediv-structure`.
+pub static SPEC_STRUCTURE: Spec = Spec {
+    name: "bediv-structure",
+    summary: "bediv-simple, saving inputs of new structure only",
+    new: new_structure,
+    ..SPEC_SIMPLE
+};
+
+fn new_simple(settings: &Settings) -> Strategy {
+    Strategy::Bediv(Box::new(Bediv::new(ranges(settings), None)))
+}
+
+fn new_structure(settings: &Settings) -> Strategy {
+    let structures = Some(BTreeSet::new());
+    Strategy::Bediv(Box::new(Bediv::new(ranges(settings), structures)))
+}
+
+/// How one half has fared with the present parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Score {
+    /// Children that were mutated in it.
+    children: u32,
+    /// Those of them that were valid and had a trace that no valid run had had.
+    rewards: u32,
+}
+
+/// An input: the tapes of structure and of values.
+type Tapes = (Arc<[u8]>, Arc<[u8]>);
+
+/// The state of BeDivFuzz.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bediv {
+    ranges: Ranges,
+    coverage: Coverage,
+    rotation: Rotation,
+    /// The tapes of each testcase.
+    tapes: Vec<Tapes>,
+    /// Raw traces of valid runs.
+    traces: BTreeSet<TraceId>,
+    /// Hashes of the tapes of structure of testcases, where only new ones are saved.
+    structures: Option<BTreeSet<u128>>,
+    /// Of the present visit: structure and values.
+    scores: [Score; 2],
+    /// The parent of the trial in flight, and the half that differs; nothing if it is fresh.
+    flight: Option<(TestcaseId, bool)>,
+    /// What the input that was just judged is responsible for.
+    responsibilities: Vec<u32>,
+}
+
+impl Bediv {
+    fn new(ranges: Ranges, structures: Option<BTreeSet<u128>>) -> Bediv {
+        Bediv {
+            ranges,
+            coverage: Coverage::default(),
+            rotation: Rotation::new(Favour::Dynamic),
+            tapes: Vec::new(),
+            traces: BTreeSet::new(),
+            structures,
+            scores: [Score::default(); 2],
+            flight: None,
+            responsibilities: Vec::new(),
+        }
+    }
+
+    fn child(&mut self, rng: &mut Rng) -> ChoicePlan {
+        if self.rotation.turn(self.coverage.covered()) {
+            self.scores = [Score::default(); 2];
+        }
+        self.rotation.bear();
+        let parent = self.rotation.parent();
+        let (structure, values) = self.tapes[parent.index()].clone();
+        let of_structure = values.is_empty() || prefers_structure(self.scores, rng);
+        self.scores[usize::from(!of_structure)].children += 1;
+        self.flight = Some((parent, of_structure));
+        ChoicePlan::Split {
+            structure,
+            values,
+            half: Some(if of_structure {
+                Half::Structure
+            } else {
+                Half::Values
+            }),
+            seed: rng.word(),
+            ranges: self.ranges,
+        }
+    }
+
+    /// Whether nothing saved has this structure.
+    fn is_new_structure(&self, choices: Option<&ChoiceSequence>) -> bool {
+        let structures = self.structures.as_ref();
+        structures.is_none_or(|known| !known.contains(&structure_of(choices)))
+    }
+}
+
+/// Whether structure is mutated next, given the scores of structure and values.
+fn prefers_structure([structure, values]: [Score; 2], rng: &mut Rng) -> bool {
+    if rng.chance(EPSILON) {
+        return rng.chance(COIN);
+    }
+    // Ratios by cross-multiplication; without children a ratio is 0, and so is its numerator.
+    let ours = u64::from(structure.rewards) * u64::from(values.children.max(1));
+    let theirs = u64::from(values.rewards) * u64::from(structure.children.max(1));
+    match ours.cmp(&theirs) {
+        std::cmp::Ordering::Greater => true,
+        std::cmp::Ordering::Less => false,
+        std::cmp::Ordering::Equal => rng.chance(COIN),
+    }
+}
+
+/// Hash of what was asked for of the tape of structure.
+fn structure_of(choices: Option<&ChoiceSequence>) -> u128 {
+    let tape = choices.map_or(Vec::new(), |choices| tape_of(choices, is_structure));
+    let hash = blake3::hash(&tape);
+    let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
+    u128::from_le_bytes(*low)
+}
+
+impl Guidance for Bediv {
+    fn plan(&mut self, _: &View<'_>, rng: &mut Rng, _: u32, groups: &mut Vec<Group>) {
+        let plan = if self.rotation.is_empty() {
+            self.flight = None;
+            ChoicePlan::Split {
+                structure: Arc::from([]),
+                values: Arc::from([]),
+                half: None,
+                seed: rng.word(),
+                ranges: self.ranges,
+            }
+        } else {
+            self.child(rng)
+        };
+        groups.push(Group {
+            plan: Plan::Choices(plan),
+            trials: 1,
+            variant: Variant::Fast,
+            wants_detail: true,
+            choice_bytes_max: TAPE_BYTES_MAX,
+            parent: self.flight.map(|(parent, _)| parent),
+            purpose: 0,
+        });
+    }
+
+    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let is_valid = judged.outcome.exit.status() == Status::Valid;
+        let counts = &judged.detail.counts;
+        let is_new_trace = is_valid && self.traces.insert(raw_trace(counts));
+        if let (Some((_, of_structure)), true) = (self.flight, is_new_trace) {
+            self.scores[usize::from(!of_structure)].rewards += 1;
+        }
+        let added = self.coverage.add(counts, is_valid);
+        let reason = match () {
+            () if added.coverage => Some(Reason::Edge),
+            () if added.valid => Some(Reason::ValidEdge),
+            () if added.count => Some(Reason::Count),
+            () => None,
+        };
+        let choices = judged.detail.choices.as_deref();
+        match reason {
+            Some(reason) if is_valid && self.is_new_structure(choices) => {
+                self.responsibilities = added.responsibilities;
+                Judgement::Keep(reason)
+            }
+            _ => {
+                // What is covered now will never be new again: the parent answers for it.
+                if let Some((parent, _)) = self.flight {
+                    (self.rotation).make_responsible(parent, &added.responsibilities);
+                }
+                Judgement::Discard
+            }
+        }
+    }
+
+    fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let choices = judged.detail.choices.as_deref();
+        let tape = |of: &dyn Fn(crate::choice::Role) -> bool| {
+            Arc::from(choices.map_or(Vec::new(), |choices| tape_of(choices, of)))
+        };
+        let tapes = (tape(&is_structure), tape(&|role| !is_structure(role)));
+        self.tapes.push(tapes);
+        if let Some(structures) = &mut self.structures {
+            structures.insert(structure_of(choices));
+        }
+        let probes = std::mem::take(&mut self.responsibilities);
+        let non_zero = judged.detail.counts.len() as u32;
+        self.rotation.add(id, non_zero, &probes);
+    }
+
+    fn end_batch(&mut self, _: &View<'_>) {}
+
+    fn tables(&self, view: &View<'_>) -> Tables {
+        Tables::new(&[], view.input_bytes_max)
+    }
+
+    fn tables_version(&self, _: &View<'_>) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::{ChoiceNode, Domain, Draw, Role};
+    use crate::corpus::Corpus;
+    use crate::feedback::Interest;
+    use crate::guidance::News;
+    use crate::trial::{Detail, Exit, Outcome};
+
+    fn score(children: u32, rewards: u32) -> Score {
+        Score { children, rewards }
+    }
+
+    /// How often of 10,000 times structure is mutated.
+    fn share(scores: [Score; 2]) -> u32 {
+        let mut rng = Rng::new(1);
+        (0..10_000)
+            .map(|_| u32::from(prefers_structure(scores, &mut rng)))
+            .sum()
+    }
+
+    /// Conformance item 7: the better half, but for a coin in one of five cases; a tie is a coin.
+    #[test]
+    fn the_better_half_is_mutated() {
+        assert!((8_850..9_150).contains(&share([score(10, 2), score(10, 1)])));
+        assert!((850..1_150).contains(&share([score(10, 1), score(5, 1)])));
+        for tie in [
+            [score(0, 0), score(0, 0)],
+            [score(10, 0), score(0, 0)],
+            [score(4, 2), score(2, 1)],
+        ] {
+            assert!((4_800..5_200).contains(&share(tie)), "{tie:?}");
+        }
+    }
+
+    /// A state with room around it, for scripted trials.
+    struct Script {
+        bediv: Bediv,
+        corpus: Corpus,
+        interest: Interest,
+        rng: Rng,
+    }
+
+    impl Script {
+        fn new(structures: Option<BTreeSet<u128>>) -> Script {
+            Script {
+                bediv: Bediv::new(Ranges::Whole, structures),
+                corpus: Corpus::default(),
+                interest: Interest::new(8, 0),
+                rng: Rng::new(3),
+            }
+        }
+
+        /// Plans a trial, and judges it with this trace: what becomes of it.
+        fn trial(&mut self, exit: Exit, structure: u8, counts: &[(u32, u32)]) -> Option<Reason> {
+            let view = View {
+                corpus: &self.corpus,
+                interest: &self.interest,
+                seeds: &[],
+                tokens: &[],
+                input_bytes_max: 100,
+                trials: 0,
+            };
+            let mut groups = Vec::new();
+            self.bediv.plan(&view, &mut self.rng, 1, &mut groups);
+            let node = |role, value| ChoiceNode {
+                draw: Draw {
+                    site: 0,
+                    role,
+                    domain: Domain::Int { lo: 0, hi: 255 },
+                },
+                bits: value,
+                value,
+            };
+            let choices = ChoiceSequence {
+                nodes: vec![
+                    node(Role::Structure, structure.into()),
+                    node(Role::Value, 1),
+                ],
+                ..ChoiceSequence::default()
+            };
+            let detail = Detail {
+                counts: counts.to_vec(),
+                choices: Some(Box::new(choices)),
+                ..Detail::default()
+            };
+            let outcome = Outcome {
+                exit,
+                site: 0,
+                fuel: 1,
+                input_bytes: 0,
+                stage: 0,
+                detail: None,
+            };
+            let judged = Judged {
+                group: &groups[0],
+                nth: 0,
+                outcome: &outcome,
+                detail: &detail,
+                news: News::default(),
+            };
+            let judgement = self.bediv.judge(&view, &judged);
+            let Judgement::Keep(reason) = judgement else {
+                return None;
+            };
+            let id = TestcaseId(self.bediv.tapes.len() as u32);
+            self.bediv.kept(&view, id, &judged);
+            Some(reason)
+        }
+
+        fn scores(&self) -> (u32, u32) {
+            let [s, v] = self.bediv.scores;
+            (s.children + v.children, s.rewards + v.rewards)
+        }
+    }
+
+    #[test]
+    fn only_valid_inputs_are_saved_and_invalid_ones_still_cover() {
+        let mut script = Script::new(None);
+        assert_eq!(script.trial(Exit::Invalid, 0, &[(0, 1)]), None);
+        assert_eq!(script.bediv.coverage.covered(), 1);
+        // Covered by an invalid run before: what is new is that a valid one does.
+        let reason = script.trial(Exit::Valid, 0, &[(0, 1)]);
+        assert_eq!(reason, Some(Reason::ValidEdge));
+        assert_eq!(script.trial(Exit::Valid, 0, &[(0, 1)]), None);
+    }
+
+    #[test]
+    fn the_reward_is_for_new_traces_of_valid_children() {
+        let mut script = Script::new(None);
+        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(script.scores(), (0, 0));
+        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
+        assert_eq!(script.scores(), (1, 1));
+        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
+        assert_eq!(script.scores(), (2, 1));
+        script.trial(Exit::Invalid, 0, &[(0, 1)]);
+        assert_eq!(script.scores(), (3, 1));
+    }
+
+    #[test]
+    fn scores_are_of_one_visit() {
+        let mut script = Script::new(None);
+        // The only input is favoured: 1,000 children, then it is visited again.
+        script.trial(Exit::Valid, 0, &[(0, 1)]);
+        for _ in 0..1_000 {
+            script.trial(Exit::Valid, 0, &[(0, 1)]);
+        }
+        assert_eq!(script.scores(), (1_000, 0));
+        script.trial(Exit::Valid, 0, &[(0, 1)]);
+        assert_eq!(script.scores(), (1, 0));
+    }
+
+    #[test]
+    fn a_known_structure_is_not_saved_and_its_parent_answers_for_it() {
+        let mut script = Script::new(Some(BTreeSet::new()));
+        assert_eq!(script.trial(Exit::Valid, 7, &[(0, 1)]), Some(Reason::Edge));
+        assert_eq!(script.trial(Exit::Valid, 7, &[(0, 1), (1, 1)]), None);
+        assert_eq!(script.bediv.rotation.responsibilities(), 2);
+        // What was seen then is not new any more, though nothing was saved for it.
+        assert_eq!(script.trial(Exit::Valid, 8, &[(0, 1), (1, 1)]), None);
+        let reason = script.trial(Exit::Valid, 8, &[(2, 1)]);
+        assert_eq!(reason, Some(Reason::Edge));
+    }
+}

@@ -1,0 +1,94 @@
+//! QuickCheck: random choices, and nothing is learnt from what comes of them.
+//!
+//! JQF's blind mode, the baseline of the papers: every trial is a fresh random tape. Inputs with new
+//! coverage enter the corpus for whoever measures it later; nothing is ever made from them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::{Group, Plan};
+use crate::choice::ChoicePlan;
+use crate::choice::jqf::{Ranges, TAPE_BYTES_MAX};
+use crate::corpus::{Reason, TestcaseId};
+use crate::havoc::Tables;
+use crate::rng::Rng;
+use crate::settings::{Setting, SettingKind, Settings};
+use crate::trial::Variant;
+
+/// The guidance `quickcheck`.
+pub static SPEC: Spec = Spec {
+    name: "quickcheck",
+    summary: "random choices of a generator, without learning: the baseline of the papers",
+    paper: Some("Claessen and Hughes, QuickCheck, ICFP 2000; JQF's blind mode"),
+    input: InputKind::Choices,
+    batch: 1024,
+    lookahead: 1024,
+    settings: &[OFF_BY_ONE],
+    new,
+};
+
+/// Common to the guidances whose choices are tapes.
+pub(super) const OFF_BY_ONE: Setting = Setting {
+    name: "off-by-one",
+    summary: "ranges never come to their end, as in JQF's source of randomness",
+    kind: SettingKind::Switch { default: false },
+};
+
+/// How ranges are decoded under these settings.
+pub(super) fn ranges(settings: &Settings) -> Ranges {
+    if settings.is_on(OFF_BY_ONE.name) {
+        Ranges::OffByOne
+    } else {
+        Ranges::Whole
+    }
+}
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Quickcheck(Box::new(Quickcheck {
+        ranges: ranges(settings),
+    }))
+}
+
+/// The state: nothing is learnt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quickcheck {
+    ranges: Ranges,
+}
+
+impl Guidance for Quickcheck {
+    fn plan(&mut self, _: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        groups.push(Group {
+            plan: Plan::Choices(ChoicePlan::Fresh {
+                seed: rng.word(),
+                first: 0,
+                ranges: self.ranges,
+            }),
+            trials: room,
+            variant: Variant::Fast,
+            wants_detail: true,
+            choice_bytes_max: TAPE_BYTES_MAX,
+            parent: None,
+            purpose: 0,
+        });
+    }
+
+    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        match () {
+            () if judged.news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if judged.news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
+            () => Judgement::Discard,
+        }
+    }
+
+    fn kept(&mut self, _: &View<'_>, _: TestcaseId, _: &Judged<'_>) {}
+
+    fn end_batch(&mut self, _: &View<'_>) {}
+
+    fn tables(&self, view: &View<'_>) -> Tables {
+        Tables::new(&[], view.input_bytes_max)
+    }
+
+    fn tables_version(&self, _: &View<'_>) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,214 @@
+//! RLCheck: learns which choices lead to valid inputs that were not made before.
+//!
+//! Reddy, Lemieux, Padhye and Sen, ICSE 2020. The learner is in [`crate::choice::policy`]; here are
+//! the rewards: 20 for a valid input whose text is new, 0 for one that is not, −1 for an invalid one.
+//! Nothing is learnt from a finding; the published code forgets to clear the episode then, so that its
+//! choices are credited to the next trial, which a setting does as well. `rlcheck-greybox` rewards a
+//! new set of covered probes in place of a new text.
+//!
+//! Inputs with new coverage enter the corpus for reports; nothing is mutated.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::{Group, Plan};
+use crate::choice::ChoicePlan;
+use crate::choice::jqf::TAPE_BYTES_MAX;
+use crate::choice::policy::{Abstraction, Step, Table, episode};
+use crate::corpus::{Reason, TestcaseId};
+use crate::havoc::Tables;
+use crate::ratio::Ratio;
+use crate::rng::Rng;
+use crate::settings::{Setting, SettingKind, Settings};
+use crate::trial::{Status, Variant};
+
+const REWARD_NEW: i64 = 20;
+const REWARD_KNOWN: i64 = 0;
+const REWARD_INVALID: i64 = -1;
+
+/// The guidance `rlcheck`.
+pub static SPEC: Spec = Spec {
+    name: "rlcheck",
+    summary: "learns by reinforcement which choices make valid inputs that are new; blackbox",
+    paper: Some("Reddy et al., Quickly Generating Diverse Valid Test Inputs, ICSE 2020"),
+    input: InputKind::Choices,
+    batch: 1,
+    lookahead: 1,
+    settings: &[
+        Setting {
+            name: "window",
+            summary: "how many of the last labels and numbers a choice depends on",
+            kind: SettingKind::Number {
+                min: 0,
+                max: 64,
+                default: 5,
+            },
+        },
+        Setting {
+            name: "epsilon",
+            summary: "per cent of the choices that are random",
+            kind: SettingKind::Number {
+                min: 0,
+                max: 100,
+                default: 25,
+            },
+        },
+        Setting {
+            name: "scopes",
+            summary: "leaving a span forgets what was chosen inside; else all choices count",
+            kind: SettingKind::Switch { default: true },
+        },
+        Setting {
+            name: "carry-failures",
+            summary: "credit the choices of a finding to the next trial, as the published code does",
+            kind: SettingKind::Switch { default: false },
+        },
+    ],
+    new,
+};
+
+/// The guidance `rlcheck-greybox`.
+pub static SPEC_GREYBOX: Spec = Spec {
+    name: "rlcheck-greybox",
+    summary: "rlcheck, rewarded for valid inputs that cover a new set of edges",
+    new: new_greybox,
+    ..SPEC
+};
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Rlcheck(Box::new(Rlcheck::new(settings, false)))
+}
+
+fn new_greybox(settings: &Settings) -> Strategy {
+    Strategy::Rlcheck(Box::new(Rlcheck::new(settings, true)))
+}
+
+/// The state of RLCheck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rlcheck {
+    abstraction: Abstraction,
+    epsilon: Ratio,
+    is_greybox: bool,
+    carries_failures: bool,
+    table: Arc<Table>,
+    /// Steps and rewards that the table does not know yet: it is shared with the batch in flight
+    /// until that one is gone.
+    pending: Vec<(Vec<Step>, i64)>,
+    /// Steps of findings, credited to the next trial.
+    carried: Vec<Step>,
+    /// Hashes of valid inputs, or of what they covered.
+    seen: BTreeSet<u128>,
+}
+
+impl Rlcheck {
+    fn new(settings: &Settings, is_greybox: bool) -> Rlcheck {
+        Rlcheck {
+            abstraction: Abstraction {
+                window: settings.number("window") as u32,
+                scopes: settings.is_on("scopes"),
+            },
+            epsilon: Ratio::percent(settings.number("epsilon") as u32),
+            is_greybox,
+            carries_failures: settings.is_on("carry-failures"),
+            table: Arc::default(),
+            pending: Vec::new(),
+            carried: Vec::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    fn reward(&mut self, judged: &Judged<'_>) -> i64 {
+        if judged.outcome.exit.status() != Status::Valid {
+            return REWARD_INVALID;
+        }
+        let mut hasher = blake3::Hasher::new();
+        if self.is_greybox {
+            for (probe, _) in &judged.detail.counts {
+                hasher.update(&probe.to_le_bytes());
+            }
+        } else {
+            hasher.update(&judged.detail.input);
+            if judged.detail.input.is_empty()
+                && let Some(choices) = &judged.detail.choices
+            {
+                // A property that emits nothing: its data are its choices.
+                for node in &choices.nodes {
+                    hasher.update(&node.value.to_le_bytes());
+                }
+                hasher.update(&choices.payload);
+            }
+        }
+        let hash = hasher.finalize();
+        let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
+        if self.seen.insert(u128::from_le_bytes(*low)) {
+            REWARD_NEW
+        } else {
+            REWARD_KNOWN
+        }
+    }
+
+    fn steps(&self, judged: &Judged<'_>) -> Vec<Step> {
+        let choices = judged.detail.choices.as_deref();
+        choices.map_or(Vec::new(), |choices| episode(choices, self.abstraction))
+    }
+}
+
+impl Guidance for Rlcheck {
+    fn plan(&mut self, _: &View<'_>, rng: &mut Rng, _: u32, groups: &mut Vec<Group>) {
+        if !self.pending.is_empty() {
+            let table = Arc::make_mut(&mut self.table);
+            for (steps, reward) in self.pending.drain(..) {
+                table.learn(&steps, reward);
+            }
+        }
+        groups.push(Group {
+            plan: Plan::Choices(ChoicePlan::Policy {
+                table: self.table.clone(),
+                abstraction: self.abstraction,
+                epsilon: self.epsilon,
+                seed: rng.word(),
+            }),
+            trials: 1,
+            variant: Variant::Fast,
+            wants_detail: true,
+            choice_bytes_max: TAPE_BYTES_MAX,
+            parent: None,
+            purpose: 0,
+        });
+    }
+
+    fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        if self.carries_failures {
+            let steps = self.steps(judged);
+            self.carried.extend(steps);
+        }
+        Judgement::Discard
+    }
+
+    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let mut steps = std::mem::take(&mut self.carried);
+        steps.extend(self.steps(judged));
+        let reward = self.reward(judged);
+        self.pending.push((steps, reward));
+        match () {
+            () if judged.news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if judged.news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
+            () => Judgement::Discard,
+        }
+    }
+
+    fn kept(&mut self, _: &View<'_>, _: TestcaseId, _: &Judged<'_>) {}
+
+    fn end_batch(&mut self, _: &View<'_>) {}
+
+    fn tables(&self, view: &View<'_>) -> Tables {
+        Tables::new(&[], view.input_bytes_max)
+    }
+
+    fn tables_version(&self, _: &View<'_>) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,287 @@
+//! Shrinking: the simplest choices for which something still holds.
+//!
+//! In: a sequence of choices and a test. Out: a sequence that is no larger in *shortlex* order: fewer
+//! draws first, then simpler values from the front. As every candidate is given to the generator,
+//! what comes out is something that it can make. Hypothesis's internal reduction (MacIver and
+//! Donaldson, ECOOP 2020), with a few of its passes, one per file; they take turns until none of them
+//! helps. What the test does is not known here.
+
+mod delete;
+mod lower;
+mod resize;
+mod spans;
+mod together;
+
+use crate::choice::{ChoiceNode, ChoiceSequence, Domain};
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk {
+    /// The simplest choices found, as they were drawn.
+    pub choices: ChoiceSequence,
+    /// Tests made.
+    pub execs: u64,
+    /// Whether the search ended because nothing more helped.
+    pub is_minimal: bool,
+}
+
+/// Runs a candidate: what was really drawn, if it still holds. Draws beyond the candidate's end get
+/// the simplest value.
+pub type Test<'a, E> = &'a mut dyn FnMut(&ChoiceSequence) -> Result<Option<ChoiceSequence>, E>;
+
+/// Makes `choices` simpler while `test` says yes, with at most `execs_max` tests. The test is taken
+/// to hold for `choices` themselves.
+///
+/// Errs when the test does.
+pub fn shrink<E>(choices: ChoiceSequence, execs_max: u64, test: Test<'_, E>) -> Result<Shrunk, E> {
+    let mut search = Search {
+        best: choices,
+        execs: 0,
+        execs_max,
+        test,
+    };
+    loop {
+        let before = search.best.clone();
+        spans::pass(&mut search)?;
+        delete::pass(&mut search)?;
+        resize::pass(&mut search)?;
+        lower::pass(&mut search)?;
+        together::pass(&mut search)?;
+        if search.best == before || search.is_spent() {
+            break;
+        }
+    }
+    Ok(Shrunk {
+        is_minimal: !search.is_spent(),
+        choices: search.best,
+        execs: search.execs,
+    })
+}
+
+/// One draw with the bytes that it drew.
+type Item = (ChoiceNode, Vec<u8>);
+
+/// A search in progress: what passes work on.
+struct Search<'a, E> {
+    best: ChoiceSequence,
+    execs: u64,
+    execs_max: u64,
+    test: Test<'a, E>,
+}
+
+impl<E> Search<'_, E> {
+    fn is_spent(&self) -> bool {
+        self.execs >= self.execs_max
+    }
+
+    fn len(&self) -> usize {
+        self.best.nodes.len()
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let items = self.best.iter();
+        items.map(|(node, bytes)| (*node, bytes.to_vec())).collect()
+    }
+
+    /// Takes what the generator makes of these draws, if it holds and is simpler.
+    fn attempt(&mut self, items: &[Item]) -> Result<bool, E> {
+        if self.is_spent() {
+            return Ok(false);
+        }
+        let mut candidate = ChoiceSequence::default();
+        for (node, bytes) in items {
+            candidate.nodes.push(*node);
+            candidate.payload.extend_from_slice(bytes);
+        }
+        if !is_simpler(&candidate, &self.best) {
+            return Ok(false);
+        }
+        self.execs += 1;
+        match (self.test)(&candidate)? {
+            Some(drawn) if is_simpler(&drawn, &self.best) => {
+                self.best = drawn;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Without the draws `from..to`.
+    fn without(&mut self, from: usize, to: usize) -> Result<bool, E> {
+        let mut items = self.items();
+        items.drain(from..to);
+        self.attempt(&items)
+    }
+}
+
+/// Whether a sequence comes before another in shortlex order.
+fn is_simpler(a: &ChoiceSequence, b: &ChoiceSequence) -> bool {
+    if a.nodes.len() != b.nodes.len() {
+        return a.nodes.len() < b.nodes.len();
+    }
+    let keys = |sequence: &ChoiceSequence| -> Vec<(u64, Vec<u8>)> {
+        let items = sequence.iter();
+        items
+            .map(|(node, bytes)| (complexity(node), bytes.to_vec()))
+            .collect()
+    };
+    keys(a) < keys(b)
+}
+
+/// How far a value is from the simplest of its domain; of two numbers as far, the greater is simpler.
+fn complexity(node: &ChoiceNode) -> u64 {
+    let simplest = node.draw.domain.simplest();
+    match node.draw.domain {
+        Domain::Int { .. } => {
+            let (value, simplest) = (node.value.cast_signed(), simplest.cast_signed());
+            let distance = value.abs_diff(simplest);
+            distance.saturating_mul(2) - u64::from(value > simplest && distance < u64::MAX / 2)
+        }
+        Domain::Bool { .. } => u64::from(node.value != simplest),
+        // Whole numbers before fractions, then by size.
+        Domain::Float { .. } => {
+            let value = f64::from_bits(node.value);
+            let size = value.abs().to_bits() >> 2;
+            let sign = u64::from(value < 0.0);
+            (u64::from(value.fract() != 0.0) << 63 | size) + sign
+        }
+        Domain::Bytes { .. } => node.value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::replay::{After, Replay};
+    use crate::choice::{Drawing, Role, Source, Stop};
+    use crate::rng::Rng;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    type Generator<T> = fn(&mut Drawing) -> Result<T, Stop>;
+
+    /// Shrinks from a hundred random failures; all of them must come to `expected`.
+    fn always<T: std::fmt::Debug>(generate: Generator<T>, fails: fn(&T) -> bool, expected: &str) {
+        let run = |source| {
+            let mut drawing = Drawing::new(source, 4_096);
+            let value = generate(&mut drawing);
+            (value.ok(), drawing.finish())
+        };
+        let mut starts = 0;
+        for seed in 0.. {
+            let (value, choices) = run(Source::Fresh(Rng::new(seed)));
+            if !value.is_some_and(|value| fails(&value)) {
+                continue;
+            }
+            let mut test = |candidate: &ChoiceSequence| -> Result<_, Infallible> {
+                let candidate = Arc::new(candidate.clone());
+                let replay = Replay::new(candidate, After::Simplest);
+                let (value, drawn) = run(Source::Replay(replay));
+                Ok(value.is_some_and(|value| fails(&value)).then_some(drawn))
+            };
+            let Ok(shrunk) = shrink(choices, 20_000, &mut test);
+            assert!(shrunk.is_minimal, "seed {seed}");
+            let again = Replay::new(Arc::new(shrunk.choices), After::Stops);
+            let (value, _) = run(Source::Replay(again));
+            let text = format!("{:?}", value.expect("it was made before"));
+            assert_eq!(text, expected, "seed {seed}");
+            starts += 1;
+            if starts == 100 {
+                return;
+            }
+        }
+    }
+
+    /// A list with its length in front.
+    fn counted(drawing: &mut Drawing) -> Result<Vec<i64>, Stop> {
+        let count = drawing.int(0, Role::Structure, 0, 20)?;
+        (0..count)
+            .map(|_| drawing.int(1, Role::Value, -1_000, 1_000))
+            .collect()
+    }
+
+    /// A list with a coin before each element, in spans.
+    fn flipped(drawing: &mut Drawing) -> Result<Vec<i64>, Stop> {
+        let mut list = Vec::new();
+        loop {
+            drawing.open(1)?;
+            if !drawing.coin(0, Role::Structure)? {
+                drawing.close(false);
+                return Ok(list);
+            }
+            list.push(drawing.int(1, Role::Value, -1_000, 1_000)?);
+            drawing.close(false);
+        }
+    }
+
+    #[test]
+    fn one_element_is_left_and_it_is_the_smallest() {
+        for list in [counted, flipped] as [Generator<Vec<i64>>; 2] {
+            always(list, |list| list.iter().any(|&x| x >= 500), "[500]");
+            always(list, |list| list.iter().any(|&x| x <= -7), "[-7]");
+            always(list, |list| list.len() >= 3, "[0, 0, 0]");
+            always(list, |list| list.contains(&0) || !list.is_empty(), "[0]");
+        }
+    }
+
+    #[test]
+    fn elements_keep_what_holds_between_them() {
+        for list in [counted, flipped] as [Generator<Vec<i64>>; 2] {
+            always(list, |list| !list.is_sorted(), "[0, -1]");
+            always(
+                list,
+                |list| list.windows(2).any(|w| w[0] > 0 && w[1] > 0),
+                "[1, 1]",
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_coins_and_bytes() {
+        always(
+            |d| d.int(0, Role::Value, 10, i64::MAX),
+            |&x| x > 123_456,
+            "123457",
+        );
+        always(
+            |d| d.int(0, Role::Value, i64::MIN, -5),
+            |&x| x < -1_000_000,
+            "-1000001",
+        );
+        let bytes: Generator<Vec<u8>> = |d| {
+            let len = d.draw(0, Role::Value, Domain::Bytes { min: 0, max: 100 })?;
+            Ok(d.last_bytes(len as usize).to_vec())
+        };
+        always(bytes, |bytes| bytes.iter().any(|&b| b > 100), "[101]");
+        always(bytes, |bytes| bytes.len() > 4, "[0, 0, 0, 0, 0]");
+    }
+
+    fn int(lo: i64, hi: i64, value: i64) -> ChoiceSequence {
+        let mut drawing = Drawing::new(Source::Fresh(Rng::new(0)), 100);
+        drawing.int(0, Role::Value, lo, hi).unwrap();
+        let mut choices = drawing.finish();
+        choices.nodes[0].value = value.cast_unsigned();
+        choices
+    }
+
+    #[test]
+    fn near_nought_and_positive_is_simpler() {
+        let in_order = [0, 1, -1, 2, -2, 100, i64::MAX / 4];
+        for pair in in_order.windows(2) {
+            let full = |value| int(i64::MIN, i64::MAX, value);
+            assert!(is_simpler(&full(pair[0]), &full(pair[1])), "{pair:?}");
+        }
+        assert!(is_simpler(&ChoiceSequence::default(), &int(0, 9, 0)));
+    }
+
+    #[test]
+    fn the_number_of_tests_is_bounded() {
+        let mut calls = 0;
+        let mut test = |_: &ChoiceSequence| -> Result<_, Infallible> {
+            calls += 1;
+            Ok(None)
+        };
+        let Ok(shrunk) = shrink(int(0, 1 << 40, 1 << 39), 3, &mut test);
+        assert!((shrunk.execs, shrunk.is_minimal) == (3, false) && calls == 3);
+    }
+}

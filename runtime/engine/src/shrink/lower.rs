@@ -1,0 +1,100 @@
+//! Makes single values simpler: the simplest at once, else as near to it as a binary search finds.
+
+use super::{Item, Search};
+use crate::choice::Domain;
+
+pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
+    let mut at = 0;
+    while at < search.len() && !search.is_spent() {
+        match search.best.nodes[at].draw.domain {
+            Domain::Bytes { min, .. } => bytes(search, at, min as usize)?,
+            Domain::Int { .. } => int(search, at)?,
+            Domain::Bool { .. } | Domain::Float { .. } => {
+                let simplest = search.best.nodes[at].draw.domain.simplest();
+                with(search, at, |(node, _)| node.value = simplest)?;
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Tries an edit of one draw.
+fn with<E>(search: &mut Search<'_, E>, at: usize, edit: impl FnOnce(&mut Item)) -> Result<bool, E> {
+    if at >= search.len() {
+        return Ok(false);
+    }
+    let mut items = search.items();
+    let domain = items[at].0.draw.domain;
+    edit(&mut items[at]);
+    if !domain.has(items[at].0.value) {
+        return Ok(false);
+    }
+    search.attempt(&items)
+}
+
+fn int<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
+    let node = search.best.nodes[at];
+    let simplest = i128::from(node.draw.domain.simplest().cast_signed());
+    let set = |value: i128| move |item: &mut Item| item.0.value = (value as i64).cast_unsigned();
+    let value = i128::from(node.value.cast_signed());
+    if value == simplest || with(search, at, set(simplest))? {
+        return Ok(());
+    }
+    // The other side of nought is simpler if it is positive.
+    if value < simplest && with(search, at, set(2 * simplest - value))? {
+        return int(search, at);
+    }
+    // Holds at `good`; at `bad` it did not.
+    let (mut bad, mut good) = (simplest, value);
+    while good.abs_diff(bad) > 1 && !search.is_spent() {
+        let middle = bad + (good - bad) / 2;
+        if with(search, at, set(middle))? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(())
+}
+
+fn bytes<E>(search: &mut Search<'_, E>, at: usize, min: usize) -> Result<(), E> {
+    let len = |search: &Search<'_, E>| match search.best.nodes.get(at) {
+        Some(node) if matches!(node.draw.domain, Domain::Bytes { .. }) => node.value as usize,
+        _ => 0,
+    };
+    let keep = |search: &mut Search<'_, E>, from: usize, to: usize| {
+        with(search, at, |(node, bytes)| {
+            bytes.drain(from..to);
+            node.value = bytes.len() as u64;
+        })
+    };
+    let mut cut = len(search).saturating_sub(min);
+    while cut > 0 && !search.is_spent() {
+        let mut end = len(search);
+        while end >= cut && len(search) >= min + cut {
+            keep(search, end - cut, end)?;
+            end = (end - 1).min(len(search));
+        }
+        cut = (cut / 2).min(len(search).saturating_sub(min));
+    }
+    for nth in 0..len(search) {
+        let byte = move |search: &Search<'_, E>| {
+            let (_, bytes) = search.best.iter().nth(at)?;
+            bytes.get(nth).copied()
+        };
+        let (mut low, Some(mut high)) = (0u8, byte(search)) else {
+            break;
+        };
+        // The least byte that holds, if all greater ones do.
+        while low < high && !search.is_spent() {
+            let middle = low + (high - low) / 2;
+            if with(search, at, |(_, bytes)| bytes[nth] = middle)? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Runs that draw: generators, which make an input, and properties, which make and check one.
+
+use std::collections::BTreeMap;
+
+use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Outcome};
+
+use super::{RawFrame, Sandbox, answered};
+
+/// What one run of a generator made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// Why there is no input for a target, if there is none.
+    pub failed: Option<Exit>,
+    /// Offset in the generator's original file where it trapped; 0 if it did not.
+    pub site: u32,
+    /// Fuel that the generator used.
+    pub fuel: u64,
+    /// What it emitted.
+    pub input: Vec<u8>,
+    /// What it drew.
+    pub choices: ChoiceSequence,
+}
+
+/// What a replayed run that draws shows, beside how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// How it ended, where, at what cost. Of a generator: why it failed, or `Valid`.
+    pub outcome: Outcome,
+    /// The stack, when it ended inside the guest; innermost first.
+    pub frames: Vec<RawFrame>,
+    /// What it emitted.
+    pub input: Vec<u8>,
+    /// What it drew.
+    pub choices: ChoiceSequence,
+    /// What its labels say, by id.
+    pub labels: BTreeMap<u32, String>,
+    /// What it noted.
+    pub notes: Vec<u8>,
+    /// What it wrote.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// The end of a generator's run: why there is no input, if there is none.
+fn failure(exit: Exit, has_input: bool) -> Option<Exit> {
+    match exit {
+        Exit::Valid if has_input => None,
+        Exit::Valid => Some(Exit::NoInput),
+        exit => Some(GeneratorFault::of(exit).map_or(exit, Exit::Generator)),
+    }
+}
+
+impl Sandbox {
+    fn enter(&mut self, drawing: Drawing, frames: bool) -> (Exit, u32, Vec<RawFrame>) {
+        self.live_mut().store.data_mut().draws.begin(drawing);
+        match self.call(&[]) {
+            Ok(answer) => (answered(answer), 0, Vec::new()),
+            Err(error) => self.ended(&error, frames),
+        }
+    }
+
+    /// Runs a generator from the snapshot.
+    pub fn generate(&mut self, drawing: Drawing) -> Generated {
+        let (exit, site, _) = self.enter(drawing, false);
+        let outcome = self.observe(&[], exit, site, None, false);
+        let (drawing, input) = self.live_mut().store.data_mut().draws.take();
+        self.reset();
+        Generated {
+            failed: failure(outcome.exit, input.is_some()),
+            site: outcome.site,
+            fuel: outcome.fuel,
+            input: input.unwrap_or_default(),
+            choices: drawing.expect("given above").finish(),
+        }
+    }
+
+    /// Runs a property from the snapshot. As [`Sandbox::run`], with draws in place of an input; what
+    /// it emits is its input for reports.
+    pub fn check(&mut self, drawing: Drawing, interest: &Interest, wants_detail: bool) -> Outcome {
+        let (exit, site, _) = self.enter(drawing, false);
+        let mut outcome = self.observe(&[], exit, site, Some(interest), wants_detail);
+        let (drawing, input) = self.live_mut().store.data_mut().draws.take();
+        self.reset();
+        let (drawing, input) = (drawing.expect("given above"), input.unwrap_or_default());
+        outcome.input_bytes = input.len() as u32;
+        if let Some(detail) = &mut outcome.detail {
+            detail.choices = Some(Box::new(drawing.finish()));
+            detail.input = input;
+        }
+        outcome
+    }
+
+    /// Runs a generator or property and reports all there is.
+    pub fn replay_drawn(&mut self, drawing: Drawing) -> Drawn {
+        let (exit, site, frames) = self.enter(drawing, true);
+        let mut outcome = self.observe(&[], exit, site, None, true);
+        let host = self.live_mut().store.data_mut();
+        let (labels, notes) = (host.draws.labels().clone(), host.draws.notes().to_vec());
+        let (stdout, stderr) = (host.system.stdout().to_vec(), host.system.stderr().to_vec());
+        let (drawing, input) = host.draws.take();
+        self.reset();
+        if self.program.options.generator {
+            outcome.exit = failure(outcome.exit, input.is_some()).unwrap_or(Exit::Valid);
+        }
+        let (choices, input) = (
+            drawing.expect("given above").finish(),
+            input.unwrap_or_default(),
+        );
+        outcome.input_bytes = input.len() as u32;
+        if let Some(detail) = &mut outcome.detail {
+            detail.input.clone_from(&input);
+            detail.choices = Some(Box::new(choices.clone()));
+        }
+        Drawn {
+            outcome,
+            frames,
+            input,
+            choices,
+            labels,
+            notes,
+            stdout,
+            stderr,
+        }
+    }
+}

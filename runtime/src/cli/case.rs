@@ -1,0 +1,182 @@
+//! What replaying verbs are given: an input, choices, or the folder of a
+//! finding, and who is needed to run it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use sandglass_engine::ChoiceSequence;
+use sandglass_engine::choice::text::{HEADER, from_text};
+use sandglass_sandbox::Limits;
+
+use super::args::GuestArgs;
+use crate::config::{options, read_generator, reset, wanted_limits};
+use crate::error::{show, with_next};
+use crate::inputs;
+use crate::store::finding::{self, FindingRecord};
+use crate::store::read_record;
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
+
+/// Largest file of choices that is read: twice what 64 Ki of draws can be.
+const CHOICES_BYTES_MAX: u64 = 16 << 20;
+
+/// An input with what its folder says about it.
+pub(super) struct Case {
+    /// As the user gave it.
+    pub(super) path: PathBuf,
+    /// The input as the target gets it; empty if only choices are known.
+    pub(super) input: Vec<u8>,
+    /// The choices that it is made of, if they are known.
+    pub(super) choices: Option<ChoiceSequence>,
+    pub(super) record: Option<FindingRecord>,
+}
+
+impl Case {
+    /// Whether the target needs the choices: bytes alone do not say what a property draws, or what
+    /// broke a generator.
+    pub(super) fn needs_choices(&self, target: &Target) -> bool {
+        let is_generator = |record: &FindingRecord| record.kind == "generator";
+        let is_input = self.record.is_some() || self.choices.is_none();
+        !is_input || target.is_property() || self.record.as_ref().is_some_and(is_generator)
+    }
+
+    /// Replays it: the input where that is enough, else the choices.
+    pub(super) fn replay(
+        &self,
+        exact: &mut Exact,
+        target: &Target,
+    ) -> Result<(Replayed, Option<Shown>)> {
+        match &self.choices {
+            Some(choices) if self.needs_choices(target) => {
+                let (replayed, shown) = exact.replay_choices(choices)?;
+                Ok((replayed, Some(shown)))
+            }
+            _ => Ok((exact.replay(&self.input)?, None)),
+        }
+    }
+}
+
+/// Reads an input, choices, or the folder of a finding of this module.
+pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Result<Case> {
+    if !path.is_dir() {
+        return read_file(path, guest);
+    }
+    if !path.join("finding.json").exists() {
+        bail!(
+            "{}: a folder without finding.json, expected an input or a folder of findings/",
+            show(path)
+        );
+    }
+    let (record, input) = finding::read(path)?;
+    require_hash(module, path, &record.target_hash)?;
+    Ok(Case {
+        path: path.to_owned(),
+        input,
+        choices: finding::read_choices(path, &record)?,
+        record: Some(record),
+    })
+}
+
+fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
+    let limits = wanted_limits(guest)?.limits;
+    let bytes_max = u64::from(limits.input_bytes).max(CHOICES_BYTES_MAX);
+    let error = |error: anyhow::Error| {
+        with_next(
+            format!("{error:#}"),
+            "sandglass repro TARGET.wasm FILE, with an input or a finding's folder",
+        )
+    };
+    let bytes = inputs::read_file(path, bytes_max).map_err(error)?;
+    let case = |input, choices| Case {
+        path: path.to_owned(),
+        input,
+        choices,
+        record: None,
+    };
+    if bytes.starts_with(format!("{HEADER}\n").as_bytes()) {
+        let text = String::from_utf8_lossy(&bytes);
+        let choices = from_text(&text).map_err(|e| anyhow!("{}: {e}", show(path)))?;
+        return Ok(case(Vec::new(), Some(choices)));
+    }
+    let bytes = inputs::read_file(path, u64::from(limits.input_bytes)).map_err(error)?;
+    Ok(case(bytes, None))
+}
+
+/// The target and limits of a case: the record's, unless flags say otherwise.
+pub(super) fn exact_for(
+    case: &Case,
+    module: &Module,
+    target: &Path,
+    guest: &GuestArgs,
+) -> Result<(Arc<Target>, Limits)> {
+    let wanted = wanted_limits(guest)?;
+    let mut options = options(guest, target);
+    let mut limits = wanted.with_fuel(Limits::STANDARD.fuel);
+    if let Some(record) = &case.record {
+        let flags = wanted.limits;
+        let standard = Limits::STANDARD;
+        limits = Limits {
+            fuel: wanted.fuel.unwrap_or(record.limits.fuel),
+            memory_bytes: chosen(
+                flags.memory_bytes,
+                standard.memory_bytes,
+                record.limits.memory_bytes,
+            ),
+            call_depth: chosen(
+                flags.call_depth,
+                standard.call_depth,
+                record.limits.call_depth,
+            ),
+            output_bytes: chosen(
+                flags.output_bytes,
+                standard.output_bytes,
+                record.limits.output_bytes,
+            ),
+            input_bytes: chosen(
+                flags.input_bytes,
+                standard.input_bytes,
+                record.limits.input_bytes,
+            ),
+            file_bytes: record.limits.file_bytes,
+        };
+        if guest.args.is_empty() {
+            options.args.extend(record.args.iter().cloned());
+        }
+        options.stub_imports |= record.stub_imports;
+    }
+    let target = Target::new(module.clone(), options, reset(guest.reset))?;
+    let target = if case.choices.is_some() {
+        target.with_generator(generator(case, module, guest)?)?
+    } else {
+        target
+    };
+    Ok((Arc::new(target), limits))
+}
+
+/// The generator of a case: named, the target's own, or the one of the campaign that it lies in.
+fn generator(case: &Case, module: &Module, guest: &GuestArgs) -> Result<Option<Module>> {
+    let mut found = read_generator(guest, module, MEMORY_BYTES_MAX)?;
+    if found.is_none() && !module.is_property() {
+        // `choices/HASH`, `findings/KEY` and `findings/KEY/choices` lie so deep in it.
+        for folder in case.path.ancestors().skip(1).take(3) {
+            let record = read_record(folder)?;
+            if let Some(generator) = record.and_then(|record| record.generator) {
+                found = Some(Module::read(Path::new(&generator.path), MEMORY_BYTES_MAX)?);
+                break;
+            }
+        }
+    }
+    let expected = case
+        .record
+        .as_ref()
+        .and_then(|record| record.generator_hash.as_ref());
+    if let (Some(generator), Some(expected)) = (&found, expected) {
+        require_hash(generator, &case.path, expected)?;
+    }
+    Ok(found)
+}
+
+/// A flag that was given, else what was recorded.
+fn chosen<T: PartialEq>(flag: T, default: T, recorded: T) -> T {
+    if flag == default { recorded } else { flag }
+}

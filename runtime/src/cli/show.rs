@@ -1,0 +1,101 @@
+//! `sandglass show`: what an input is. The choices it was made of with the spans that they belong
+//! to, what was made of them, and how it ends.
+
+use anyhow::Result;
+use sandglass_engine::choice::text::{Event, events, line};
+use sandglass_instrument::printable::printable;
+use sandglass_sandbox::on_guest_thread;
+
+use super::args::ShowArgs;
+use super::case::{exact_for, read_case};
+use crate::error::{exit_code, show};
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+use crate::stack;
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Shown};
+
+/// Lines of choices, and of what was made of them, that are shown.
+const LINES_MAX: usize = 1_000;
+
+pub(super) fn run(args: ShowArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let case = read_case(&args.file, &module, &args.guest)?;
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let (replayed, shown) = on_guest_thread(|| {
+        let mut exact = Exact::new(&target, &limits);
+        match &case.choices {
+            Some(choices) => {
+                let (replayed, shown) = exact.replay_choices(choices)?;
+                Ok((replayed, Some(shown)))
+            }
+            None => anyhow::Ok((exact.replay(&case.input)?, None)),
+        }
+    })?;
+    let mut out = Sink::stdout();
+    out.line(&format!(
+        "{}: {} ({} bytes, {} fuel)",
+        show(&case.path),
+        stack::title(replayed.outcome.exit, &replayed.frames),
+        number(u64::from(replayed.outcome.input_bytes)),
+        number(replayed.outcome.fuel)
+    ));
+    let input = shown.as_ref().map_or(&case.input, |shown| &shown.input);
+    if let Some(shown) = &shown {
+        choices(&mut out, shown);
+    }
+    text(&mut out, "input", input);
+    if let Some(shown) = &shown {
+        text(&mut out, "notes", &shown.notes);
+    }
+    Ok(exit_code::FINE)
+}
+
+/// One draw a line, indented by the spans around it.
+fn choices(out: &mut Sink, shown: &Shown) {
+    let events = events(&shown.choices);
+    let draws = shown.choices.nodes.len() as u64;
+    out.line(&format!("choices: {}", plural(draws, "draw")));
+    let mut depth = 1;
+    for event in events.iter().take(LINES_MAX) {
+        match event {
+            Event::Open(span) => {
+                let label = shown.labels.get(&span.label);
+                let label = label.map_or_else(|| span.label.to_string(), |text| printable(text));
+                out.line(&format!("{:width$}{label}", "", width = 2 * depth));
+                depth += 1;
+            }
+            Event::Close(span) => {
+                depth -= 1;
+                if span.discarded {
+                    out.line(&format!("{:width$}(discarded)", "", width = 2 * depth));
+                }
+            }
+            Event::Node(node, payload) => {
+                let text = line(node, payload);
+                out.line(&format!("{:width$}{text}", "", width = 2 * depth));
+            }
+        }
+    }
+    if events.len() > LINES_MAX {
+        out.line(&format!("  ... {} more lines", events.len() - LINES_MAX));
+    }
+}
+
+/// Bytes of a guest: as text, safe to print.
+fn text(out: &mut Sink, name: &str, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    out.line(&format!("{name}:"));
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.escape_ascii().to_string(),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    for line in lines.iter().take(LINES_MAX) {
+        out.line(&format!("  {}", printable(line)));
+    }
+    if lines.len() > LINES_MAX {
+        out.line(&format!("  ... {} more lines", lines.len() - LINES_MAX));
+    }
+}

@@ -1,0 +1,238 @@
+//! Trials that draw: a generator makes the input and then the target runs, or a property does both.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use sandglass_engine::choice::Source;
+use sandglass_engine::choice::replay::{After, Replay};
+use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Variant};
+use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
+
+use super::{Exact, Module, Replayed, Reset, Runner as _, Target, Worker, fuel_exact};
+use crate::error::{OurFault, show, with_next};
+use crate::store::finding::quote;
+
+/// A generator's instance in a worker.
+pub(super) struct Generator {
+    target: Arc<Target>,
+    sandbox: Sandbox,
+}
+
+/// What a replay shows of a run that drew.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What was drawn.
+    pub choices: ChoiceSequence,
+    /// What was made of it.
+    pub input: Vec<u8>,
+    /// What the labels of spans say.
+    pub labels: BTreeMap<u32, String>,
+    /// What the guest noted.
+    pub notes: Vec<u8>,
+}
+
+impl Target {
+    /// Makes a generator of a module; errs if it has none.
+    pub fn of_generator(module: Module, stub_imports: bool, reset: Reset) -> Result<Target> {
+        if let Err(refusal) = module.facts.generator() {
+            return Err(with_next(
+                format!("{}: {refusal}", show(Path::new(&module.path))),
+                format!("sandglass inspect {}", quote(&module.path)),
+            ));
+        }
+        let options = Options {
+            args: vec!["generator".to_owned()],
+            stub_imports,
+            generator: true,
+            ..Options::default()
+        };
+        Target::with_options(module, options, reset)
+    }
+
+    /// The same target, whose inputs are made by `generator`.
+    pub fn with_generator(mut self, generator: Option<Module>) -> Result<Target> {
+        if let Some(module) = generator {
+            let stubs = self.options.stub_imports;
+            let generator = Target::of_generator(module, stubs, self.reset)?;
+            self.generator = Some(Arc::new(generator));
+        }
+        Ok(self)
+    }
+}
+
+/// Gives choices again, however many they are.
+fn again(choices: &ChoiceSequence) -> Drawing {
+    let replay = Replay::new(Arc::new(choices.clone()), After::Stops);
+    Drawing::new(Source::Replay(replay), u32::MAX)
+}
+
+/// Bytes' worth that a generator may draw beyond changed choices.
+const TRY_BYTES_MAX: u32 = 1 << 20;
+
+/// Gives changed choices, and simple ones where they do not suffice.
+fn changed(choices: &ChoiceSequence) -> Drawing {
+    let replay = Replay::new(Arc::new(choices.clone()), After::Simplest);
+    Drawing::new(Source::Replay(replay), TRY_BYTES_MAX)
+}
+
+impl Worker {
+    pub(super) fn new_generator(&self) -> Result<Option<Generator>> {
+        let Some(target) = &self.target.generator else {
+            return Ok(None);
+        };
+        let sandbox = target.sandbox(target.campaign_build(), &self.limits)?;
+        Ok(Some(Generator {
+            target: Arc::clone(target),
+            sandbox,
+        }))
+    }
+
+    pub(super) fn draw(
+        &mut self,
+        trial: u64,
+        drawing: Drawing,
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        let is_fresh = self.target.reset == Reset::Fresh;
+        if is_fresh && self.generator.is_some() {
+            self.generator = self.new_generator()?;
+        }
+        let Some(generator) = &mut self.generator else {
+            if is_fresh {
+                self.fast = (self.target).sandbox(self.target.campaign_build(), &self.limits)?;
+            }
+            return Ok(self.fast.check(drawing, interest, wants_detail));
+        };
+        let made = generator.sandbox.generate(drawing);
+        if self.paranoid > 0 && trial.is_multiple_of(self.paranoid) {
+            self.compare_made(trial, &made)?;
+        }
+        let mut outcome = match made.failed {
+            None => self.run(trial, Variant::Fast, &made.input, interest, wants_detail)?,
+            Some(exit) => nothing_made(exit, &made, interest, wants_detail),
+        };
+        if let Some(detail) = &mut outcome.detail {
+            detail.choices = Some(Box::new(made.choices));
+        }
+        Ok(outcome)
+    }
+
+    /// The same choices, given to a fresh instance, must make the same of the same draws.
+    fn compare_made(&self, trial: u64, made: &Generated) -> Result<()> {
+        let fresh = self.new_generator()?.expect("it has made something");
+        let Generator {
+            target,
+            mut sandbox,
+        } = fresh;
+        let again = sandbox.generate(again(&made.choices));
+        let verdict = |made: &Generated| (made.failed, made.site, made.fuel, made.input.clone());
+        if verdict(&again) == verdict(made) && again.choices.same_choices(&made.choices) {
+            return Ok(());
+        }
+        Err(OurFault(format!(
+            "{}: execution {trial} differs from a fresh instance, given the same choices",
+            show(Path::new(&target.module.path)),
+        ))
+        .into())
+    }
+}
+
+/// The outcome of a trial whose target did not run.
+fn nothing_made(exit: Exit, made: &Generated, interest: &Interest, wants_detail: bool) -> Outcome {
+    let input_bytes = made.input.len() as u32;
+    // What a generator costs is no cost of the target, unless it is the finding.
+    let fuel = if exit.is_finding() { made.fuel } else { 0 };
+    let wants = wants_detail || interest.wants(exit, made.site, fuel, input_bytes);
+    Outcome {
+        exit,
+        site: made.site,
+        fuel,
+        input_bytes,
+        stage: 0,
+        detail: wants.then(|| {
+            Box::new(Detail {
+                input: made.input.clone(),
+                ..Detail::default()
+            })
+        }),
+    }
+}
+
+impl Exact {
+    /// Replays choices: through the generator and then the target, or through the property. On a
+    /// guest thread only.
+    pub fn replay_choices(&mut self, choices: &ChoiceSequence) -> Result<(Replayed, Shown)> {
+        self.run_drawing(again(choices))
+    }
+
+    /// As [`Exact::replay_choices`] for choices that were changed: they are repaired where the guest
+    /// asks for something else, and followed by the simplest where it asks for more.
+    pub fn try_choices(&mut self, choices: &ChoiceSequence) -> Result<(Replayed, Shown)> {
+        self.run_drawing(changed(choices))
+    }
+
+    fn run_drawing(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
+        let target = Arc::clone(&self.target);
+        if let Some(of) = &target.generator {
+            let limits = self.limits;
+            let generator = self
+                .generator
+                .get_or_insert_with(|| Box::new(Exact::new(of, &limits)));
+            let (made, shown) = generator.replay_drawn(drawing)?;
+            if made.outcome.exit != Exit::Valid {
+                return Ok((made, shown));
+            }
+            return Ok((self.replay(&shown.input)?, shown));
+        }
+        if !target.is_property() {
+            return Err(with_next(
+                format!(
+                    "{}: choices, and neither a generator nor a property to give them to",
+                    show(Path::new(&target.module.path))
+                ),
+                "the same command with --generator GENERATOR.wasm",
+            ));
+        }
+        self.replay_drawn(drawing)
+    }
+
+    fn replay_drawn(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
+        let sandbox = self.exact_sandbox()?;
+        let drawn = sandbox.replay_drawn(drawing);
+        let fuel_exact = fuel_exact(sandbox, &drawn.outcome, &drawn.frames);
+        let Drawn {
+            outcome,
+            frames,
+            input,
+            choices,
+            labels,
+            notes,
+            stdout,
+            stderr,
+        } = drawn;
+        let replayed = Replayed {
+            fuel_exact,
+            frames: self.symbolise(&frames),
+            outcome,
+            stdout,
+            stderr,
+        };
+        let shown = Shown {
+            choices,
+            input,
+            labels,
+            notes,
+        };
+        Ok((replayed, shown))
+    }
+
+    pub(super) fn exact_sandbox(&mut self) -> Result<&mut Sandbox> {
+        if self.sandbox.is_none() {
+            self.sandbox = Some(self.target.sandbox(Build::Exact, &self.limits)?);
+        }
+        Ok(self.sandbox.as_mut().expect("made above"))
+    }
+}
