@@ -117,6 +117,26 @@ fn every_guidance_is_the_same_with_more_workers_and_across_sessions() {
     }
 }
 
+/// The byte guidances over the generator, as tapes of choices: what they keep is decoded on disk.
+#[test]
+fn bytes_may_be_tapes_of_choices() {
+    let folder = folder();
+    let more = |workers| ["--generator", "t.wasm", "--workers", workers];
+    for name in ["afl", "sandglass"] {
+        let at = |out: &str| format!("{name}-{out}");
+        let one = fuzz(folder.path(), &at("one"), name, 20_000, &more("1"));
+        let two = fuzz(folder.path(), &at("two"), name, 20_000, &more("2"));
+        assert_eq!(one["state_hash"], two["state_hash"], "{name}");
+        assert!(one["findings"].as_u64() > Some(0), "{one}");
+        let corpus = folder.path().join(at("one")).join("corpus");
+        for entry in fs::read_dir(corpus).expect("a folder of inputs") {
+            let input = fs::read(entry.expect("readable").path()).expect("readable");
+            let is_letter = |byte: &u8| (b'a'..=b'h').contains(byte);
+            assert!(input.iter().all(is_letter), "{name}: {input:?}");
+        }
+    }
+}
+
 /// Conformance item 13: each kept input, given its choices twice, is made again, of the same draws
 /// and with the same coverage.
 #[test]

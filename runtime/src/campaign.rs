@@ -241,14 +241,14 @@ impl Campaign<'_> {
             } => {
                 self.last_new_exec = trial + 1;
                 let testcase = self.engine.corpus().get(id);
-                let bytes = Arc::clone(&testcase.bytes);
+                let bytes = testcase.target_input().len() as u64;
                 let file = self.store.keep_testcase(testcase)?;
                 self.files.add(id, file.clone());
                 self.emit(Event::Kept(Kept {
                     id: id.0,
                     trial,
                     file,
-                    bytes: bytes.len() as u64,
+                    bytes,
                     reason: reason.name().to_owned(),
                     new_edges: u64::from(new_edges),
                     elapsed_ms: self.session.clock.elapsed_ms(),
@@ -318,20 +318,20 @@ impl Campaign<'_> {
     /// A testcase got shorter: its file is replaced, unless another testcase
     /// has the same bytes.
     fn trimmed(&mut self, id: TestcaseId, from_bytes: u32) -> Result<()> {
-        let bytes = Arc::clone(&self.engine.corpus().get(id).bytes);
-        let file = store::input_name(&bytes);
+        let testcase = self.engine.corpus().get(id);
+        let (file, bytes) = (store::testcase_name(testcase), testcase.bytes.len());
         if self.files.name(id) == file {
             // Trimmed several times in one batch: the last form is on disk.
             return Ok(());
         }
-        self.store.keep_input(&bytes)?;
+        self.store.keep_testcase(testcase)?;
         if let Some(unused) = self.files.replace(id, file.clone()) {
             self.store.drop_input(&unused)?;
         }
         self.emit(Event::Trimmed(Trimmed {
             id: id.0,
             file,
-            bytes: bytes.len() as u64,
+            bytes: bytes as u64,
             from_bytes: u64::from(from_bytes),
         }));
         Ok(())

@@ -78,8 +78,9 @@ impl CampaignConfig {
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
         let guidance = guidance(named, &module, generator.is_some())?;
         check_settings(guidance, &settings)?;
-        // Bytes go straight to the target.
-        let generator = generator.filter(|_| guidance.input == InputKind::Choices);
+        // Bytes go straight to a target that takes them, unless a generator was named to read them.
+        let is_wanted = guidance.input == InputKind::Choices || args.guest.generator.is_some();
+        let generator = generator.filter(|_| is_wanted);
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
         Ok(CampaignConfig {
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
@@ -259,16 +260,6 @@ pub fn guidance(
                 show(target)
             ),
             "the same command with --generator GENERATOR.wasm",
-        ));
-    }
-    if spec.input == InputKind::Bytes && module.is_property() {
-        return Err(with_next(
-            format!(
-                "--guidance {}: makes bytes, and {} is a property, which draws choices",
-                spec.name,
-                show(target)
-            ),
-            "the same command without --guidance",
         ));
     }
     Ok(spec)

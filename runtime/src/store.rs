@@ -219,12 +219,12 @@ impl Store {
     /// it; returns the name.
     pub fn keep_testcase(&self, testcase: &Testcase) -> Result<String> {
         let Some(choices) = &testcase.choices else {
-            return self.keep_input(&testcase.bytes);
+            return self.keep_input(testcase.target_input());
         };
         let (name, text) = named_choices(choices);
         self.make_choices_folder()?;
         for (folder, bytes) in [
-            ("corpus", &testcase.bytes[..]),
+            ("corpus", testcase.target_input()),
             ("choices", text.as_bytes()),
         ] {
             let path = self.root.join(folder).join(&name);
@@ -243,11 +243,16 @@ impl Store {
 
     /// Removes an input, by its name, that a smaller one has replaced.
     pub fn drop_input(&self, name: &str) -> Result<()> {
-        let path = self.root.join("corpus").join(name);
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path, "remove", &e)),
-            _ => Ok(()),
+        for folder in ["corpus", "choices"] {
+            let path = self.root.join(folder).join(name);
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(io(&path, "remove", &e));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// Makes `corpus/` and `choices/` hold these testcases, whole, whatever
@@ -278,7 +283,7 @@ impl Store {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            restore("corpus", &name, &testcase.bytes)?;
+            restore("corpus", &name, testcase.target_input())?;
             if let Some((_, text)) = &named {
                 restore("choices", &name, text.as_bytes())?;
             }

@@ -217,6 +217,8 @@ pub struct Worker {
     fast: Sandbox,
     compares: Option<Sandbox>,
     generator: Option<drawn::Generator>,
+    /// Whether bytes are a tape of choices: there is a generator, or the target is a property.
+    draws: bool,
     /// Compare every so many trials with a fresh instance; 0 = never.
     paranoid: u64,
 }
@@ -230,6 +232,7 @@ impl Worker {
             limits: *limits,
             compares: None,
             generator: None,
+            draws: target.generator.is_some() || target.is_property(),
             paranoid,
         };
         worker.generator = worker.new_generator()?;
@@ -321,9 +324,10 @@ impl Worker {
     }
 }
 
-impl Runner for Worker {
+impl Worker {
+    /// Runs the target on what it shall get.
     #[inline]
-    fn run(
+    fn run_target(
         &mut self,
         trial: u64,
         variant: Variant,
@@ -342,6 +346,23 @@ impl Runner for Worker {
         }
         Ok(outcome)
     }
+}
+
+impl Runner for Worker {
+    #[inline]
+    fn run(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        input: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        if self.draws {
+            return self.run_tape(trial, variant, input, interest, wants_detail);
+        }
+        self.run_target(trial, variant, input, interest, wants_detail)
+    }
 
     fn run_drawing(
         &mut self,
@@ -350,7 +371,7 @@ impl Runner for Worker {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        self.draw(trial, drawing, interest, wants_detail)
+        self.draw(trial, Variant::Fast, drawing, interest, wants_detail)
     }
 }
 
@@ -409,7 +430,7 @@ impl Replayer for Exact {
             Some(choices) if matches!(exit, Exit::Generator(_)) || self.target.is_property() => {
                 Ok(self.replay_choices(choices)?.0.frames)
             }
-            _ => Ok(self.replay(&detail.input)?.frames),
+            _ => Ok(self.replay(detail.target_input())?.frames),
         }
     }
 }

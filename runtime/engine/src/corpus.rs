@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::ChoiceSequence;
+use crate::trial::Detail;
 
 /// A testcase's index in the corpus; ids are dense and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,8 +49,10 @@ impl Reason {
 /// An input worth keeping, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Testcase {
-    /// The input, as the target got it; trimming replaces it.
+    /// The input; trimming replaces it.
     pub bytes: Arc<[u8]>,
+    /// What the target got, where a generator read `bytes` as a tape of choices.
+    pub made: Option<Arc<[u8]>>,
     /// What a generator made it from, or what a property drew.
     pub choices: Option<Arc<ChoiceSequence>>,
     /// Fuel of its run.
@@ -68,6 +71,13 @@ pub struct Testcase {
     pub reason: Reason,
     /// The trial that found it, counted from 0 over the campaign.
     pub trial: u64,
+}
+
+impl Testcase {
+    /// The input as the target got it.
+    pub fn target_input(&self) -> &[u8] {
+        self.made.as_ref().unwrap_or(&self.bytes)
+    }
 }
 
 /// All testcases, by id.
@@ -111,9 +121,11 @@ impl Corpus {
         id
     }
 
-    pub(crate) fn replace(&mut self, id: TestcaseId, bytes: Arc<[u8]>, fuel: u64) {
+    pub(crate) fn replace(&mut self, id: TestcaseId, detail: &Detail, fuel: u64) {
         let testcase = &mut self.testcases[id.index()];
-        testcase.bytes = bytes;
+        testcase.bytes = Arc::from(&detail.input[..]);
+        testcase.made = detail.made.as_deref().map(Arc::from);
+        testcase.choices = detail.choices.as_deref().cloned().map(Arc::new);
         testcase.fuel = fuel;
     }
 }

@@ -426,7 +426,7 @@ impl Engine {
             exit: outcome.exit,
             site: outcome.site,
             trial,
-            input_hash: *blake3::hash(&detail.input).as_bytes(),
+            input_hash: *blake3::hash(detail.target_input()).as_bytes(),
             count: 0,
         });
         let findings = &self.state.interest.findings;
@@ -444,7 +444,7 @@ impl Engine {
             exit: outcome.exit,
             site: outcome.site,
             fuel: outcome.fuel,
-            input: detail.input.clone(),
+            input: detail.target_input().to_vec(),
             choices: detail.choices.clone(),
             trial,
         }
@@ -462,7 +462,7 @@ impl Engine {
         Some(Decision::Slow {
             fuel: outcome.fuel,
             expected,
-            input: detail.input.clone(),
+            input: detail.target_input().to_vec(),
             choices: detail.choices.clone(),
             trial,
         })
@@ -500,6 +500,7 @@ impl Engine {
             .map_or(0, |parent| self.state.corpus.get(parent).depth);
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),
+            made: detail.made.as_deref().map(Arc::from),
             choices: detail.choices.as_deref().cloned().map(Arc::new),
             fuel: outcome.fuel,
             edges: detail.counts.len() as u32,
@@ -526,8 +527,8 @@ impl Engine {
 
     fn replace(&mut self, judged: &Judged<'_>, id: TestcaseId) -> (TestcaseId, Decision) {
         let from_bytes = self.state.corpus.get(id).bytes.len() as u32;
-        let bytes = Arc::from(&judged.detail.input[..]);
-        self.state.corpus.replace(id, bytes, judged.outcome.fuel);
+        let fuel = judged.outcome.fuel;
+        self.state.corpus.replace(id, judged.detail, fuel);
         (id, Decision::Trimmed { id, from_bytes })
     }
 

@@ -258,6 +258,7 @@ mod tests {
     ) -> TestcaseId {
         let id = corpus.add(Testcase {
             bytes: vec![0; len].into(),
+            made: None,
             choices: None,
             fuel,
             edges: probes.len() as u32,

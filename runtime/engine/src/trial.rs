@@ -222,8 +222,10 @@ pub struct Outcome {
 /// What is recorded of a trial that deserves a closer look.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The input as the target got it.
+    /// What was proposed; for choices, what was made of them.
     pub input: Vec<u8>,
+    /// What the target got, where a generator read `input` as a tape of choices.
+    pub made: Option<Vec<u8>>,
     /// Probe index and raw hit count, ascending by probe, no zeros.
     pub counts: Vec<(u32, u32)>,
     /// [`trace_hash`](crate::feedback::trace_hash) of `counts`.
@@ -236,6 +238,13 @@ pub struct Detail {
     pub choices: Option<Box<ChoiceSequence>>,
     /// For findings: filled by whoever can symbolise, before the outcome is judged.
     pub stack: Option<StackKey>,
+}
+
+impl Detail {
+    /// The input as the target got it.
+    pub fn target_input(&self) -> &[u8] {
+        self.made.as_ref().unwrap_or(&self.input)
+    }
 }
 
 /// The last operands of one comparison site.

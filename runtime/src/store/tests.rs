@@ -184,6 +184,7 @@ fn the_corpus_is_restored_whatever_happened_to_its_files() {
 fn testcase(bytes: &[u8]) -> Testcase {
     Testcase {
         bytes: bytes.into(),
+        made: None,
         choices: None,
         fuel: 1,
         edges: 1,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::choice::Source;
+use sandglass_engine::choice::jqf::{End, Ranges, TAPE_BYTES_MAX, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
-use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Variant};
+use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
 use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
 
-use super::{Exact, Module, Replayed, Reset, Runner as _, Target, Worker, fuel_exact};
+use super::{Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
 use crate::error::{OurFault, show, with_next};
 use crate::store::finding::quote;
 
@@ -89,9 +90,29 @@ impl Worker {
         }))
     }
 
+    /// Runs bytes as a tape of choices, in JQF's encoding, with zeros behind it: byte guidances over
+    /// a generator.
+    pub(super) fn run_tape(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        bytes: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        let tape = Tape::new(bytes.to_vec(), End::Zeros, Ranges::Whole, Rng::new(0));
+        let drawing = Drawing::new(Source::Tape(tape), TAPE_BYTES_MAX);
+        let mut outcome = self.draw(trial, variant, drawing, interest, wants_detail)?;
+        if let Some(detail) = &mut outcome.detail {
+            detail.made = Some(std::mem::replace(&mut detail.input, bytes.to_vec()));
+        }
+        Ok(outcome)
+    }
+
     pub(super) fn draw(
         &mut self,
         trial: u64,
+        variant: Variant,
         drawing: Drawing,
         interest: &Interest,
         wants_detail: bool,
@@ -102,16 +123,18 @@ impl Worker {
         }
         let Some(generator) = &mut self.generator else {
             if is_fresh {
-                self.fast = (self.target).sandbox(self.target.campaign_build(), &self.limits)?;
+                let fresh = self.target.sandbox(self.build(variant), &self.limits)?;
+                *self.sandbox(variant)? = fresh;
             }
-            return Ok(self.fast.check(drawing, interest, wants_detail));
+            let sandbox = self.sandbox(variant)?;
+            return Ok(sandbox.check(drawing, interest, wants_detail));
         };
         let made = generator.sandbox.generate(drawing);
         if self.paranoid > 0 && trial.is_multiple_of(self.paranoid) {
             self.compare_made(trial, &made)?;
         }
         let mut outcome = match made.failed {
-            None => self.run(trial, Variant::Fast, &made.input, interest, wants_detail)?,
+            None => self.run_target(trial, variant, &made.input, interest, wants_detail)?,
             Some(exit) => nothing_made(exit, &made, interest, wants_detail),
         };
         if let Some(detail) = &mut outcome.detail {

@@ -44,6 +44,8 @@ pub enum End {
     Extends,
     /// Nothing: the generator is stopped.
     Stops,
+    /// Zeros, which become part of it.
+    Zeros,
 }
 
 /// Bytes that draws are answered from.
@@ -92,8 +94,10 @@ impl Tape {
                 return None;
             }
             word[..rest.len()].copy_from_slice(rest);
-            let fresh = self.rng.word().to_le_bytes();
-            word[rest.len()..count].copy_from_slice(&fresh[rest.len()..count]);
+            if self.end == End::Extends {
+                let fresh = self.rng.word().to_le_bytes();
+                word[rest.len()..count].copy_from_slice(&fresh[rest.len()..count]);
+            }
         }
         self.at += count;
         Some(u64::from_le_bytes(word))
@@ -324,6 +328,10 @@ mod tests {
         let mut ended = tape(&[7]);
         assert_eq!(ended.answer(&byte, &mut payload).unwrap().value, 7);
         assert_eq!(ended.answer(&byte, &mut payload), None);
+        let mut zeros = Tape::new(vec![7], End::Zeros, Ranges::Whole, Rng::new(0));
+        let long = draw(int(0, 0xffff_ffff));
+        assert_eq!(zeros.answer(&long, &mut payload).unwrap().value, 7);
+        assert_eq!(zeros.answer(&long, &mut payload).unwrap().value, 0);
 
         let mut tape = Tape::new(vec![7], End::Extends, Ranges::Whole, Rng::new(1));
         let mut sequence = ChoiceSequence::default();

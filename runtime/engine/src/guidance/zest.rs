@@ -272,3 +272,99 @@ impl Guidance for Zest {
         0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::corpus::Corpus;
+    use crate::feedback::Interest;
+    use crate::guidance::News;
+    use crate::trial::{Detail, Exit, Outcome};
+
+    /// What becomes of scripted trials, one after the other: the reason for which each is saved.
+    fn reasons(
+        spec: &Spec,
+        settings: &[(&str, &str)],
+        trials: &[(Exit, &[(u32, u32)])],
+    ) -> Vec<Option<Reason>> {
+        let given: BTreeMap<String, String> = (settings.iter())
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let settings = Settings::new(spec.settings, &given).expect("they are right");
+        let mut strategy = (spec.new)(&settings);
+        let guidance = strategy.guidance();
+        let (corpus, interest) = (Corpus::default(), Interest::new(8, 0));
+        let view = View {
+            corpus: &corpus,
+            interest: &interest,
+            seeds: &[],
+            tokens: &[],
+            input_bytes_max: 100,
+            trials: 0,
+        };
+        let (mut rng, mut saved) = (Rng::new(1), 0);
+        let judge = |&(exit, counts): &(Exit, &[(u32, u32)])| {
+            let mut groups = Vec::new();
+            guidance.plan(&view, &mut rng, 1, &mut groups);
+            assert!(guidance.begin(&view, &groups[0], 0));
+            let detail = Detail {
+                counts: counts.to_vec(),
+                ..Detail::default()
+            };
+            let outcome = Outcome {
+                exit,
+                site: 0,
+                fuel: 1,
+                input_bytes: 0,
+                stage: 0,
+                detail: None,
+            };
+            let judged = Judged {
+                group: &groups[0],
+                nth: 0,
+                outcome: &outcome,
+                detail: &detail,
+                news: News::default(),
+            };
+            let judgement = guidance.judge(&view, &judged);
+            let reason = match judgement {
+                Judgement::Keep(reason) => {
+                    guidance.kept(&view, TestcaseId(saved), &judged);
+                    saved += 1;
+                    Some(reason)
+                }
+                _ => None,
+            };
+            guidance.end_batch(&view);
+            reason
+        };
+        trials.iter().map(judge).collect()
+    }
+
+    const TRIALS: [(Exit, &[(u32, u32)]); 6] = [
+        (Exit::Invalid, &[(0, 1), (1, 1)]),
+        (Exit::Invalid, &[(0, 2)]),
+        (Exit::Valid, &[(0, 1)]),
+        (Exit::Valid, &[(0, 3)]),
+        (Exit::Valid, &[(0, 4)]),
+        (Exit::Valid, &[(0, 1), (2, 1)]),
+    ];
+
+    /// Conformance item 5: the reasons of saves, for zest, as printed, and for valid inputs only.
+    #[test]
+    fn inputs_are_saved_for_the_reasons_of_zest() {
+        const EDGE: Option<Reason> = Some(Reason::Edge);
+        const VALID: Option<Reason> = Some(Reason::ValidEdge);
+        const COUNT: Option<Reason> = Some(Reason::Count);
+        let all = reasons(&SPEC, &[], &TRIALS);
+        assert_eq!(all, [EDGE, COUNT, VALID, None, COUNT, EDGE]);
+        let printed = reasons(&SPEC_PAPER, &[], &TRIALS);
+        assert_eq!(printed, [EDGE, None, VALID, None, None, EDGE]);
+        let valid = reasons(&SPEC, &[("valid-only", "on")], &TRIALS);
+        assert_eq!(valid, [None, None, VALID, None, COUNT, EDGE]);
+        let counts = reasons(&SPEC, &[("valid", "off")], &TRIALS);
+        assert_eq!(counts, [EDGE, COUNT, None, None, COUNT, EDGE]);
+    }
+}
