@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use sandglass_abi as abi;
 use wasmparser::{
     CompositeInnerType, ExternalKind, KnownCustom, Name, Parser, Payload, TypeRef, ValType,
 };
@@ -13,6 +14,8 @@ use wasmparser::{
 /// How the two functions are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
+    /// The contract's own: `sandglass_alloc(bytes) -> pointer`, `sandglass_free(pointer, bytes)`.
+    Own,
     /// `malloc(bytes) -> pointer`, `free(pointer)`.
     C,
     /// `__rust_alloc(bytes, alignment) -> pointer`, `__rust_dealloc(pointer, bytes, alignment)`.
@@ -30,7 +33,8 @@ pub struct Allocator {
     pub convention: Convention,
 }
 
-const KNOWN: [(Convention, &str, &str); 2] = [
+const KNOWN: [(Convention, &str, &str); 3] = [
+    (Convention::Own, abi::ALLOC, abi::FREE),
     (Convention::C, "malloc", "free"),
     (Convention::Rust, "__rust_alloc", "__rust_dealloc"),
 ];
@@ -39,6 +43,7 @@ impl Convention {
     /// Parameters of `alloc`, with its one result, and of `free`: all of them i32.
     fn arities(self) -> (usize, usize) {
         match self {
+            Convention::Own => (1, 2),
             Convention::C => (1, 1),
             Convention::Rust => (2, 3),
         }
@@ -46,7 +51,7 @@ impl Convention {
 }
 
 /// The allocator of `wasm`; none if there is none, or its types are not as expected. C's comes
-/// first: where both exist, Rust's calls it.
+/// before Rust's: where both exist, Rust's calls it.
 pub fn find(wasm: &[u8]) -> Option<Allocator> {
     let functions = Functions::read(wasm).ok()?;
     KNOWN.iter().find_map(|&(convention, alloc, free)| {
@@ -184,6 +189,23 @@ mod tests {
             alloc: 2,
             free: 0,
             convention: Convention::C,
+        };
+        assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn the_contracts_own_comes_first() {
+        let found = find_in(
+            r#"(module
+                 (func (export "malloc") (param i32) (result i32) unreachable)
+                 (func (export "free") (param i32))
+                 (func (export "sandglass_alloc") (param i32) (result i32) unreachable)
+                 (func (export "sandglass_free") (param i32 i32)))"#,
+        );
+        let expected = Allocator {
+            alloc: 2,
+            free: 3,
+            convention: Convention::Own,
         };
         assert_eq!(found, Some(expected));
     }

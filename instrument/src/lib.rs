@@ -51,7 +51,7 @@ use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, mar
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 6;
+pub const PASS_VERSION: u32 = 7;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [

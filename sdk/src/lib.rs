@@ -66,6 +66,8 @@ mod draw;
 #[doc(hidden)]
 pub mod entry;
 mod generate;
+#[cfg(all(feature = "alloc", target_family = "wasm"))]
+mod heap;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
 mod site;

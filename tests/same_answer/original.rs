@@ -259,8 +259,8 @@ fn make_heap_room(store: &mut Store<Outside>, instance: Instance, convention: Co
         blocks.push((block[0], size));
     }
     for (block, size) in blocks.into_iter().rev() {
-        let rust = alignment.map(|alignment| [size, alignment]);
-        let args = [block].into_iter().chain(rust.into_iter().flatten());
+        let size = (convention != Convention::C).then_some(size);
+        let args = [Some(block), size, alignment].into_iter().flatten();
         free.call(&mut *store, &args.collect::<Vec<_>>(), &mut [])
             .expect("it ran in the sandbox");
     }

@@ -27,9 +27,15 @@ pub(crate) fn export(module: &mut Module, allocator: &Allocator) {
     let (mut take, mut give) = (Code::default(), Code::default());
     take.get(bytes);
     give.get(pointer);
-    if allocator.convention == Convention::Rust {
-        take.i32(ALIGNMENT);
-        give.get(size).i32(ALIGNMENT);
+    match allocator.convention {
+        Convention::C => {}
+        Convention::Own => {
+            give.get(size);
+        }
+        Convention::Rust => {
+            take.i32(ALIGNMENT);
+            give.get(size).i32(ALIGNMENT);
+        }
     }
     take.call(alloc);
     give.call(free);

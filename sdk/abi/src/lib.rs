@@ -20,6 +20,11 @@ pub const SETUP: &str = "sandglass_setup";
 pub const GENERATE: &str = "sandglass_generate";
 /// Export `() -> i32`: a property, which draws and checks.
 pub const PROPERTY: &str = "sandglass_property";
+/// Export `(bytes: i32) -> i32`: a block of the guest's heap, or null. With the next, for guests that have no `malloc`
+/// for the host to find: it lets the heap grow before the snapshot.
+pub const ALLOC: &str = "sandglass_alloc";
+/// Export `(ptr: i32, bytes: i32) -> ()`: takes such a block back.
+pub const FREE: &str = "sandglass_free";
 
 /// Module of the imports below.
 pub const IMPORT_MODULE: &str = "sandglass";
