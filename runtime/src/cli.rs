@@ -23,6 +23,7 @@ mod fuzz;
 mod inspect;
 mod list;
 mod min;
+mod perf;
 mod repro;
 
 use args::{Cli, Verb};
@@ -65,6 +66,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Repro(args) => repro::run(args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
+        Verb::Perf(args) => perf::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Demo(args) => demo::run(args),
