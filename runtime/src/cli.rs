@@ -24,6 +24,7 @@ mod fuzz;
 mod inspect;
 mod list;
 mod min;
+mod perf;
 mod repro;
 mod show;
 
@@ -68,6 +69,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Show(args) => show::run(args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
+        Verb::Perf(args) => perf::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Demo(args) => demo::run(args),

@@ -26,6 +26,7 @@ pub mod config;
 pub mod cover_set;
 pub mod error;
 pub mod event;
+pub mod growth;
 pub mod inputs;
 pub mod minimise;
 pub mod report;

@@ -56,6 +56,7 @@ pub mod feedback;
 pub mod finding;
 pub mod guidance;
 pub mod havoc;
+pub mod laws;
 pub mod ratio;
 pub mod rng;
 pub mod schedule;

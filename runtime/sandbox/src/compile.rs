@@ -59,7 +59,12 @@ impl Build {
         static EXACT: OnceLock<Engine> = OnceLock::new();
         match self {
             Build::Fast | Build::Compares | Build::Marks => FAST.get_or_init(|| engine(false)),
-            Build::Exact => EXACT.get_or_init(|| engine(true)),
+            Build::Exact => EXACT.get_or_init(|| {
+                // Wasmtime installs its signal handler with the first engine that wants one, and
+                // ours has to come after it (`pages::install_handler`): this engine wants none.
+                Build::Fast.engine();
+                engine(true)
+            }),
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum Verb {
     Min(MinArgs),
     /// Find the smallest corpus with the same coverage
     Cmin(CminArgs),
+    /// Show how the cost of an input grows when a part of it is repeated, as a law
+    Perf(PerfArgs),
     /// Show what a module is: entry point, imports, features, probes
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
@@ -197,6 +199,42 @@ pub struct CminArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
+}
+
+/// `sandglass perf`
+#[derive(Debug, Args)]
+#[command(after_help = PERF_HELP)]
+pub struct PerfArgs {
+    /// The module
+    pub target: PathBuf,
+    /// An input, or the folder of a finding
+    pub file: PathBuf,
+    /// The part to repeat, in bytes, with its repetitions that follow [default: what costs most]
+    #[arg(long, value_name = "START..END", value_parser = parse_range)]
+    pub pump: Option<(usize, usize)>,
+    /// One JSON object a line for members and functions, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+const PERF_HELP: &str = "\
+The family is the input with the part n times: n = 1 to 64 and doubled sizes after that, within the limits.
+Its members must grow in cost; functions are shown by their own fuel, without that of what they call.
+Tiers of a law: exact (predicted members that it had not seen to the last unit of fuel),
+doubling (the exponent that repeated doubling tends to), model (the curve that extrapolates best).";
+
+/// A range of bytes as in `3..7`; the end is not part of it.
+fn parse_range(text: &str) -> Result<(usize, usize), String> {
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
+    match range {
+        Some((start, end)) if start < end => Ok((start, end)),
+        _ => Err("expected START..END, the first smaller, as in 3..7".to_owned()),
+    }
 }
 
 /// `sandglass inspect`

@@ -1,0 +1,462 @@
+//! `sandglass perf`: how the cost of an input grows when a part of it is
+//! repeated: a table of members, and the law with what it rests on.
+
+use anyhow::{Result, bail};
+use sandglass_engine::laws::exact::{Certificate, Exact, Refuted};
+use sandglass_engine::laws::pump::Pump;
+use sandglass_engine::laws::{Growth, Tier};
+use sandglass_sandbox::on_guest_thread;
+use serde::Serialize;
+
+use super::args::PerfArgs;
+use super::repro::{Case, exact_for, read_case};
+use crate::error::{exit_code, show, with_next};
+use crate::growth::search::NotFound;
+use crate::growth::series::{End, Member};
+use crate::growth::{FunctionGrowth, Report, find_pump, measure};
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+use crate::stack;
+use crate::store::finding::quote;
+use crate::target::{MEMORY_BYTES_MAX, Module};
+
+/// Members that laws need at least: fewer say nothing.
+const MEMBERS_MIN: usize = 3;
+
+/// A table of at most so many members is shown whole.
+const ROWS_MAX: usize = 24;
+
+/// Functions that are shown to people.
+const FUNCTIONS_MAX: usize = 8;
+
+/// Bytes of a fragment that are shown.
+const FRAGMENT_BYTES_MAX: usize = 40;
+
+/// The fragment, and how it came to be that.
+struct Chosen {
+    pump: Pump,
+    /// Fragments compared and executions made, if it was searched for.
+    searched: Option<(usize, u64)>,
+}
+
+pub(super) fn run(args: PerfArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let case = read_case(&args.file, &module, &args.guest)?;
+    if case.input.is_empty() {
+        bail!(
+            "{}: empty, expected an input of which a part can be repeated",
+            show(&case.path)
+        );
+    }
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let (chosen, report) = on_guest_thread(|| -> Result<_> {
+        let chosen = match args.pump {
+            Some(range) => given(&case, range)?,
+            None => match find_pump(&target, &limits, &case.input)? {
+                Ok(found) => Chosen {
+                    pump: found.pump,
+                    searched: Some((found.candidates, found.execs)),
+                },
+                Err(why) => return Err(not_found(&case, why)),
+            },
+        };
+        let report = measure(&target, &limits, &case.input, chosen.pump)?;
+        Ok((chosen, report))
+    })?;
+    check(&case, &chosen, &report)?;
+    let mut out = Sink::stdout();
+    if args.json {
+        print_json(&mut out, &module, &case, &chosen, &report);
+    } else {
+        print(&mut out, &case, &chosen, &report);
+    }
+    Ok(exit_code::FINE)
+}
+
+/// The fragment that the user named.
+fn given(case: &Case, (start, end): (usize, usize)) -> Result<Chosen> {
+    if end > case.input.len() {
+        bail!(
+            "--pump {start}..{end}: outside of {}, expected places within its {}",
+            show(&case.path),
+            plural(case.input.len() as u64, "byte")
+        );
+    }
+    let fragment = &case.input[start..end];
+    // The repetitions that follow belong to the family: small members make the best laws.
+    let count = case.input[start..]
+        .chunks(fragment.len())
+        .take_while(|chunk| *chunk == fragment)
+        .count();
+    Ok(Chosen {
+        pump: Pump { start, end, count },
+        searched: None,
+    })
+}
+
+fn not_found(case: &Case, why: NotFound) -> anyhow::Error {
+    let file = show(&case.path);
+    let quoted = quote(&case.path.to_string_lossy());
+    match why {
+        NotFound::Breaks(exit) => with_next(
+            format!(
+                "{file}: ends with `{}`, expected an input that the target accepts or rejects",
+                stack::exit_text(exit)
+            ),
+            format!("sandglass repro TARGET.wasm {quoted}"),
+        ),
+        NotFound::TooCostly(exit) => with_next(
+            format!(
+                "{file}: ends with `{}` whichever repetition in it is shortened, expected a costly part that is repeated",
+                stack::exit_text(exit)
+            ),
+            format!("sandglass perf TARGET.wasm {quoted} --pump START..END"),
+        ),
+        NotFound::NoGrowth(count) => anyhow::anyhow!(
+            "{file}: costs no more when any of {} in it is repeated, expected an input whose size is paid for",
+            plural(count as u64, "fragment")
+        ),
+    }
+}
+
+/// Refuses a family of which nothing can be said.
+fn check(case: &Case, chosen: &Chosen, report: &Report) -> Result<()> {
+    let pump = chosen.pump;
+    let what = format!(
+        "{}: bytes {}..{} repeated",
+        show(&case.path),
+        pump.start,
+        pump.end
+    );
+    let series = &report.series;
+    if series.members.len() < MEMBERS_MIN {
+        bail!(
+            "{what}: {}, expected at least {MEMBERS_MIN} members of the family",
+            end(&series.end).unwrap_or_default()
+        );
+    }
+    if !series.grows() {
+        bail!(
+            "{what}: {} up to n = {} cost no more than the first ({} fuel), expected a fragment whose repetition is paid for",
+            plural(series.members.len() as u64, "member"),
+            number(series.members.last().map_or(0, |member| member.n)),
+            number(series.members.first().map_or(0, |member| member.fuel))
+        );
+    }
+    Ok(())
+}
+
+fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report) {
+    let pump = chosen.pump;
+    out.line(&format!(
+        "{}: bytes {}..{} \"{}\", {} in a row, {}",
+        show(&case.path),
+        pump.start,
+        pump.end,
+        fragment(case, pump),
+        pump.count,
+        match chosen.searched {
+            None => "as told by --pump".to_owned(),
+            Some((count, execs)) => format!(
+                "costliest of {} in {}",
+                plural(count as u64, "fragment"),
+                plural(execs, "execution")
+            ),
+        }
+    ));
+    table(out, &report.series.members);
+    if let Some(why) = end(&report.series.end) {
+        out.line(&format!("    ended: {why}"));
+    }
+    out.line(&format!("law: {}", report.total.tier));
+    for line in evidence(&report.total) {
+        out.line(&format!("    {line}"));
+    }
+    print_functions(out, &report.functions);
+}
+
+/// All members, or those that show the growth.
+fn table(out: &mut Sink, members: &[Member]) {
+    out.line(&format!("{:>10} {:>12} {:>16}", "n", "bytes", "fuel"));
+    let is_whole = members.len() <= ROWS_MAX;
+    let first = members.first().map(|member| member.exit);
+    let last = members.last().map(|member| member.n);
+    for member in members {
+        let is_shown = member.n <= 3 || member.n.is_power_of_two() || Some(member.n) == last;
+        if !is_whole && !is_shown {
+            continue;
+        }
+        let exit = if Some(member.exit) == first {
+            String::new()
+        } else {
+            format!("  {}", stack::exit_text(member.exit))
+        };
+        out.line(&format!(
+            "{:>10} {:>12} {:>16}{exit}",
+            number(member.n),
+            number(member.bytes),
+            number(member.fuel)
+        ));
+    }
+    if let Some(exit) = first {
+        out.line(&format!("    outcome: {}", stack::exit_text(exit)));
+    }
+}
+
+fn end(end: &End) -> Option<String> {
+    match end {
+        End::Enough => None,
+        End::InputLimit { n, bytes } => Some(format!(
+            "n = {} has {} bytes, more than --max-len",
+            number(*n),
+            number(*bytes)
+        )),
+        End::Finding { n, exit, frames } => Some(format!(
+            "n = {} ends with `{}`",
+            number(*n),
+            stack::title(*exit, frames)
+        )),
+        End::Budget => Some("the members together cost 20 times --fuel".to_owned()),
+    }
+}
+
+/// What a statement rests on, as lines.
+fn evidence(growth: &Growth) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &growth.tier {
+        Tier::Exact(exact) => lines.extend(exact_evidence(exact)),
+        Tier::Doubling(doubling) => lines.push(format!(
+            "tier: doubling; exponents up to n = {}: {} ({})",
+            number(doubling.n),
+            doubling.exponents_milli.map(milli).join(", "),
+            doubling.trend()
+        )),
+        Tier::Model(model) => {
+            let next = model.next.map_or(String::new(), |next| {
+                format!("; next, {}, misses by {}", next.curve, percent(next.error))
+            });
+            lines.push(format!(
+                "tier: model; extrapolated to n = {} it misses by {}{next}",
+                number(model.n),
+                percent(model.best.error)
+            ));
+        }
+        Tier::Unknown => lines.push("tier: none; no curve comes near the largest member".into()),
+    }
+    if let Some(Refuted {
+        law,
+        until,
+        certificate,
+    }) = &growth.refuted
+    {
+        lines.push(format!(
+            "not exact: {law} fits up to n = {} and fails at n = {}: predicted {}, measured {}",
+            number(*until),
+            number(certificate.n),
+            predicted(certificate),
+            number(certificate.measured)
+        ));
+    }
+    lines
+}
+
+fn exact_evidence(exact: &Exact) -> Vec<String> {
+    let class = exact.law.class();
+    let mut lines = vec![format!(
+        "tier: exact from n = {}{}; {} follow it",
+        number(exact.law.since()),
+        class.map_or(String::new(), |class| format!(", grows as {class}")),
+        plural(exact.members, "consecutive member"),
+    )];
+    if let Some(largest) = exact.certificates.last() {
+        lines.push(format!(
+            "certificate: n = {}, not seen before: predicted {}, measured {}{}",
+            number(largest.n),
+            predicted(largest),
+            number(largest.measured),
+            match exact.certificates.len() as u64 - 1 {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            }
+        ));
+    }
+    lines
+}
+
+fn print_functions(out: &mut Sink, functions: &[FunctionGrowth]) {
+    let total: u64 = functions.iter().map(|function| function.fuel).sum();
+    out.line("functions, by their own fuel in the largest member:");
+    for function in functions.iter().take(FUNCTIONS_MAX) {
+        let permille = u128::from(function.fuel) * 1000 / u128::from(total.max(1));
+        out.line(&format!(
+            "    {:>3}.{}% {}: {} ({})",
+            permille / 10,
+            permille % 10,
+            function.name,
+            function.growth.tier,
+            function.growth.tier.name()
+        ));
+    }
+    if functions.len() > FUNCTIONS_MAX {
+        let left = (functions.len() - FUNCTIONS_MAX) as u64;
+        out.line(&format!("    ... {}", plural(left, "more function")));
+    }
+}
+
+fn fragment(case: &Case, pump: Pump) -> String {
+    let bytes = pump.fragment(&case.input);
+    let shown = &bytes[..bytes.len().min(FRAGMENT_BYTES_MAX)];
+    let cut = if shown.len() < bytes.len() { "..." } else { "" };
+    format!("{}{cut}", shown.escape_ascii())
+}
+
+fn predicted(certificate: &Certificate) -> String {
+    match certificate.predicted {
+        None => "nothing".to_owned(),
+        Some(value) => match u64::try_from(value) {
+            Ok(value) => number(value),
+            Err(_) => value.to_string(),
+        },
+    }
+}
+
+/// Thousandths as a decimal.
+fn milli(value: i32) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let value = value.unsigned_abs();
+    format!("{sign}{}.{:03}", value / 1000, value % 1000)
+}
+
+fn percent(error: f64) -> String {
+    format!("{:.2} %", error * 100.0)
+}
+
+#[derive(Serialize)]
+struct MemberLine {
+    event: &'static str,
+    n: u64,
+    input_bytes: u64,
+    fuel: u64,
+    kind: &'static str,
+}
+
+/// The growth of one function, or of the total: then with what the family is.
+#[derive(Serialize)]
+struct LawLine<'a> {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
+    /// In the largest member.
+    fuel: u64,
+    tier: &'static str,
+    law: String,
+    class: Option<String>,
+    /// The first member that an exact law holds for.
+    since: Option<u64>,
+    certificate: Option<CertificateLine>,
+    /// A law that failed, if none holds.
+    refuted: Option<String>,
+    refuted_by: Option<CertificateLine>,
+    /// The last exponents on doubling, in thousandths.
+    exponents_milli: Option<[i32; 3]>,
+    #[serde(flatten)]
+    family: Option<Family>,
+}
+
+#[derive(Serialize)]
+struct CertificateLine {
+    n: u64,
+    /// As text: it may leave 64 bits.
+    predicted: Option<String>,
+    measured: u64,
+    /// Members that were predicted, this one included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    members: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Family {
+    target: String,
+    target_hash: String,
+    file: String,
+    start: usize,
+    end: usize,
+    count: usize,
+    fragment: String,
+    ended: Option<String>,
+}
+
+fn print_json(out: &mut Sink, module: &Module, case: &Case, chosen: &Chosen, report: &Report) {
+    for member in &report.series.members {
+        let line = MemberLine {
+            event: "member",
+            n: member.n,
+            input_bytes: member.bytes,
+            fuel: member.fuel,
+            kind: member.exit.kind(),
+        };
+        out.line(&json(&line));
+    }
+    for function in &report.functions {
+        let line = law_line(&function.growth, function.fuel, Some(&function.name), None);
+        out.line(&json(&line));
+    }
+    let family = Family {
+        target: module.path.clone(),
+        target_hash: module.hash.clone(),
+        file: case.path.to_string_lossy().into_owned(),
+        start: chosen.pump.start,
+        end: chosen.pump.end,
+        count: chosen.pump.count,
+        fragment: chosen.pump.fragment(&case.input).escape_ascii().to_string(),
+        ended: end(&report.series.end),
+    };
+    let fuel = report.series.members.last().map_or(0, |member| member.fuel);
+    out.line(&json(&law_line(&report.total, fuel, None, Some(family))));
+}
+
+fn law_line<'a>(
+    growth: &Growth,
+    fuel: u64,
+    function: Option<&'a str>,
+    family: Option<Family>,
+) -> LawLine<'a> {
+    let certificate_line = |certificate: &Certificate, members: Option<usize>| CertificateLine {
+        n: certificate.n,
+        predicted: certificate.predicted.map(|value| value.to_string()),
+        measured: certificate.measured,
+        members,
+    };
+    let (mut since, mut certificate, mut exponents_milli) = (None, None, None);
+    match &growth.tier {
+        Tier::Exact(exact) => {
+            since = Some(exact.law.since());
+            let count = Some(exact.certificates.len());
+            certificate = exact
+                .certificates
+                .last()
+                .map(|largest| certificate_line(largest, count));
+        }
+        Tier::Doubling(doubling) => exponents_milli = Some(doubling.exponents_milli),
+        Tier::Model(_) | Tier::Unknown => {}
+    }
+    let refuted = growth.refuted.as_ref();
+    LawLine {
+        event: if function.is_some() { "law" } else { "summary" },
+        function,
+        fuel,
+        tier: growth.tier.name(),
+        law: growth.tier.to_string(),
+        class: growth.tier.class(),
+        since,
+        certificate,
+        refuted: refuted.map(|refuted| refuted.law.to_string()),
+        refuted_by: refuted.map(|refuted| certificate_line(&refuted.certificate, None)),
+        exponents_milli,
+        family,
+    }
+}
+
+fn json(line: &impl Serialize) -> String {
+    serde_json::to_string(line).expect("numbers and text")
+}
