@@ -117,9 +117,7 @@ impl Project {
             (Some(name), [first, ..]) => match self.targets.iter().find(|target| *target == name) {
                 Some(target) => Ok(target),
                 None => Err(with_next(
-                    format!(
-                        "{manifest}: no fuzz target `{name}`, expected one of: {all}; and no file of that name is a source"
-                    ),
+                    format!("{manifest}: no fuzz target `{name}`, expected one of: {all}"),
                     format!("sandglass build {first}"),
                 )),
             },

@@ -149,7 +149,10 @@ fn find_clang(work: &Path, problems: &mut Vec<String>) -> Result<Option<Compiler
     for clang in candidates {
         match try_clang(&clang, work)? {
             None => return Ok(Some(Compiler::Clang(clang))),
-            Some(problem) => problems.push(format!("{} does not link: {problem}", show(&clang))),
+            Some(problem) => {
+                let name = Path::new(clang.file_name().unwrap_or_default());
+                problems.push(format!("{} does not link: {problem}", show(name)));
+            }
         }
     }
     Ok(None)

@@ -201,6 +201,10 @@ fn compile(
     object: &Path,
 ) -> Result<()> {
     let mut command = compiler.driver(language);
+    if language == Language::Cxx {
+        // Else every `std::vector` would refer to what cannot be linked.
+        command.arg("-fno-exceptions");
+    }
     command
         .args(OPTIMISED)
         // Flags of the other phase, and of the other language, are no mistake.
@@ -230,16 +234,13 @@ fn is_for(flag: &str, language: Language) -> bool {
 /// Refuses what throws: the C++ libraries that come with these compilers are
 /// built without exceptions, and a linker would only miss names.
 fn no_exceptions(path: &Path, object: &Object) -> Result<()> {
-    if !object.needs("__cxa_throw") {
-        return Ok(());
-    }
-    Err(with_next(
-        format!(
-            "{}: throws C++ exceptions, expected code without them: the C++ libraries for WebAssembly cannot throw",
+    if object.needs("__cxa_throw") {
+        bail!(
+            "{}: throws C++ exceptions, which no C++ library for WebAssembly can; expected code that is compiled with -fno-exceptions",
             show(path)
-        ),
-        "sandglass build … -- -fno-exceptions, which says where they are",
-    ))
+        );
+    }
+    Ok(())
 }
 
 /// The tag that `longjmp` throws, which C libraries leave undefined.

@@ -66,3 +66,37 @@ fn print(bytes: &[u8]) {
     let mut out = std::io::stdout();
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn every_shell_learns_the_verbs() {
+        for shell in Shell::value_variants() {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "sandglass", &mut script);
+            let script = String::from_utf8(script).expect("text");
+            assert!(script.contains("plateau"), "{shell}");
+            assert!(script.contains("completions"), "{shell}");
+        }
+    }
+
+    #[test]
+    fn every_verb_has_a_page_of_its_name() {
+        let mut program = Cli::command();
+        program.build();
+        for verb in program.get_subcommands().map(Command::get_name) {
+            let mut text = Vec::new();
+            let page = verb_page(&program, verb).expect("a verb");
+            clap_mangen::Man::new(page)
+                .render(&mut text)
+                .expect("memory");
+            let text = String::from_utf8(text).expect("text");
+            let title = format!(".TH sandglass-{verb} 1");
+            assert!(text.contains(&title), "{text}");
+        }
+    }
+}
