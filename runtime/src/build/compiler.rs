@@ -11,6 +11,10 @@ use clap::ValueEnum;
 use super::tool;
 use crate::error::{io, show, with_next};
 
+/// What this target is called, newer name first: a C library lies in a folder
+/// of one of these names.
+const TRIPLES: [&str; 2] = ["wasm32-wasip1", "wasm32-wasi"];
+
 /// The versions of clang whose names distributions put on `PATH`, newest first.
 const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 11..=40;
 
@@ -28,8 +32,9 @@ pub enum Wanted {
 pub enum Compiler {
     /// The words that start Zig: `zig`, or `python3 -m ziglang`.
     Zig(Vec<PathBuf>),
-    /// The path of clang; its C++ driver has the same with `++`.
-    Clang(PathBuf),
+    /// The path of clang, whose C++ driver has the same with `++`, and the name
+    /// under which its C library is installed.
+    Clang(PathBuf, &'static str),
 }
 
 impl Compiler {
@@ -80,7 +85,7 @@ impl Compiler {
     pub fn name(&self) -> &'static str {
         match self {
             Compiler::Zig(_) => "zig",
-            Compiler::Clang(_) => "clang",
+            Compiler::Clang(..) => "clang",
         }
     }
 
@@ -97,12 +102,12 @@ impl Compiler {
                 command.args(["-target", "wasm32-wasi"]);
                 command
             }
-            Compiler::Clang(clang) => {
+            Compiler::Clang(clang, triple) => {
                 let mut command = match language {
                     Language::C => Command::new(clang),
                     Language::Cxx => Command::new(cxx_driver(clang)),
                 };
-                command.arg("--target=wasm32-wasi");
+                command.arg(format!("--target={triple}"));
                 command
             }
         }
@@ -147,26 +152,30 @@ fn find_clang(work: &Path, problems: &mut Vec<String>) -> Result<Option<Compiler
         .into_iter()
         .chain(names.filter_map(|name| tool::find(&name)));
     for clang in candidates {
-        match try_clang(&clang, work)? {
-            None => return Ok(Some(Compiler::Clang(clang))),
-            Some(problem) => {
-                let name = Path::new(clang.file_name().unwrap_or_default());
-                problems.push(format!("{} does not link: {problem}", show(name)));
+        let mut problem = None;
+        for triple in TRIPLES {
+            let compiler = Compiler::Clang(clang.clone(), triple);
+            problem = try_clang(&compiler, work)?;
+            if problem.is_none() {
+                return Ok(Some(compiler));
             }
         }
+        let name = Path::new(clang.file_name().unwrap_or_default());
+        let problem = problem.unwrap_or_default();
+        problems.push(format!("{} does not link: {problem}", show(name)));
     }
     Ok(None)
 }
 
 /// What clang says when it cannot make a module with the C library.
-fn try_clang(clang: &Path, work: &Path) -> Result<Option<String>> {
+fn try_clang(compiler: &Compiler, work: &Path) -> Result<Option<String>> {
     let source = work.join("try.c");
     fs::write(
         &source,
         "#include <stdlib.h>\nvoid *f(void) { return malloc(1); }\n",
     )
     .map_err(|e| io(&source, "write", &e))?;
-    let output = Compiler::Clang(clang.to_owned())
+    let output = compiler
         .driver(Language::C)
         .args(["-mexec-model=reactor", "-Wl,--export=f", "-o"])
         .arg(work.join("try.wasm"))
