@@ -12,15 +12,9 @@ use std::process::{Command, Output};
 const EXECS: &str = "100000";
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 fn an_unmodified_cargo_fuzz_project() {
     let project = template("rust");
-    let fetched = Command::new("cargo")
-        .args(["fetch", "--quiet", "--manifest-path", "fuzz/Cargo.toml"])
-        .current_dir(project.path())
-        .status();
-    if !fetched.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: cargo cannot fetch libfuzzer-sys");
+    if !is_fetched(project.path()) {
         return;
     }
     let before = files(project.path());
@@ -34,6 +28,18 @@ fn an_unmodified_cargo_fuzz_project() {
     let mut after = files(project.path());
     after.retain(|path| !path.starts_with("campaign") && path != Path::new("mean.wasm"));
     assert_eq!(after, before, "the project is as it was");
+}
+
+/// A crate whose build script compiles C, for which the compiler is found. Its
+/// static constructor runs, though a cargo-fuzz target is linked as a program.
+#[test]
+fn a_cargo_fuzz_project_that_brings_c() {
+    let c = template("c");
+    let project = template("rust-with-c");
+    if !built(c.path(), &["build", "harness.c", "mean.c"]) || !is_fetched(project.path()) {
+        return;
+    }
+    finds_the_fault(project.path(), &["build"], "mean_c.wasm", &[], "mean.c");
 }
 
 #[test]
@@ -139,6 +145,20 @@ fn what_throws_is_refused_by_name() {
         "{message}"
     );
     assert!(!folder.path().join("h.wasm").exists());
+}
+
+/// Whether cargo has what a project needs.
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
+fn is_fetched(project: &Path) -> bool {
+    let fetched = Command::new("cargo")
+        .args(["fetch", "--quiet", "--manifest-path", "fuzz/Cargo.toml"])
+        .current_dir(project)
+        .status()
+        .is_ok_and(|status| status.success());
+    if !fetched {
+        eprintln!("skipped: cargo cannot fetch libfuzzer-sys");
+    }
+    fetched
 }
 
 /// A copy of a template in a folder of its own.

@@ -12,6 +12,7 @@
 //!  a.zig    ──▶ sources ─▶ compiler ───────────┴─▶ module
 //! ```
 
+pub mod c_compiler;
 pub mod cargo_fuzz;
 pub mod compiler;
 pub mod object;

@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, support, tool};
+use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, c_compiler, support, tool};
 use crate::error::{io, printable, show, with_next};
 
 /// The triple of what is built: programs that use the WASI of preview 1.
@@ -151,6 +151,7 @@ impl Project {
             .current_dir(folder)
             .env("CUSTOM_LIBFUZZER_PATH", library)
             .env("CUSTOM_LIBFUZZER_STD_CXX", "none")
+            .envs(c_compiler::variables(&self.support_folder())?)
             .env_remove("RUSTFLAGS")
             .env("CARGO_ENCODED_RUSTFLAGS", rust_flags())
             .stderr(Stdio::inherit());
@@ -167,9 +168,14 @@ impl Project {
         built.ok_or_else(|| anyhow!("{}: cargo built no module", show(&self.manifest)))
     }
 
-    /// Puts our library where `cargo clean` will find it.
+    /// Where our own files go: `cargo clean` will find them.
+    fn support_folder(&self) -> PathBuf {
+        self.target_folder.join("sandglass")
+    }
+
+    /// Writes the library that is linked for libFuzzer.
     fn write_support(&self) -> Result<PathBuf> {
-        let folder = self.target_folder.join("sandglass");
+        let folder = self.support_folder();
         let path = folder.join(support::ARCHIVE_NAME);
         let archive = support::archive();
         // A newer file would have everything built again.

@@ -11,9 +11,11 @@ use clap::ValueEnum;
 use super::tool;
 use crate::error::{io, show, with_next};
 
-/// What this target is called, newer name first: a C library lies in a folder
-/// of one of these names.
-const TRIPLES: [&str; 2] = ["wasm32-wasip1", "wasm32-wasi"];
+/// What the target was called before there was a second WASI.
+const OLD_TRIPLE: &str = "wasm32-wasi";
+
+/// The names of the target: a C library lies in a folder of one of them.
+const TRIPLES: [&str; 2] = ["wasm32-wasip1", OLD_TRIPLE];
 
 /// The versions of clang whose names distributions put on `PATH`, newest first.
 const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 11..=40;
@@ -108,6 +110,10 @@ impl Compiler {
                     Language::Cxx => Command::new(cxx_driver(clang)),
                 };
                 command.arg(format!("--target={triple}"));
+                if *triple == OLD_TRIPLE {
+                    // Newer versions complain of the name with every file.
+                    command.arg("-Wno-deprecated");
+                }
                 command
             }
         }
