@@ -64,6 +64,7 @@ fn run_case(path: &Path) -> Result<(), String> {
         fs::write(folder.path().join("t.wasm"), wasm).map_err(|e| e.to_string())?;
     }
     let (mut stdout, mut stderr) = (String::new(), String::new());
+    let mut tools = None;
     for line in text.lines() {
         let Some((verb, rest)) = line
             .strip_prefix(";; ")
@@ -76,12 +77,20 @@ fn run_case(path: &Path) -> Result<(), String> {
             "RUN" => 0,
             "FINDS" => 1,
             "FAIL" => 2,
+            "TOOLS" => {
+                tools = Some(folder.path().join(rest));
+                continue;
+            }
             _ => {
                 prepare(folder.path(), verb, rest).map_err(|e| format!("{line}: {e}"))?;
                 continue;
             }
         };
-        let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"));
+        if let Some(tools) = &tools {
+            command.env("PATH", tools).env_remove("WASI_SDK_PATH");
+        }
+        let output = command
             .args(words(rest))
             .current_dir(folder.path())
             .env("NO_COLOR", "1")
@@ -128,6 +137,8 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
     let done = match verb {
         "FILE" => fs::write(&path, unescape(value)),
         "FOLDER" => fs::create_dir_all(&path),
+        #[cfg(unix)]
+        "PROGRAM" => program(&path, &unescape(value)),
         "FIFO" => Command::new("mkfifo").arg(&path).status().map(|_| ()),
         #[cfg(unix)]
         "LINK" => std::os::unix::fs::symlink(value, &path),
@@ -140,6 +151,14 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
         _ => Ok(()),
     };
     done.map_err(|e| e.to_string())
+}
+
+/// Writes a script that can be run.
+#[cfg(unix)]
+fn program(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 /// Splits arguments at blanks; single quotes keep them together.

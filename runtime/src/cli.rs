@@ -17,12 +17,14 @@ use clap::Parser as _;
 use crate::error::{self, exit_code};
 
 pub mod args;
+pub mod build;
 mod case;
 mod cmin;
 mod demo;
 mod fuzz;
 mod inspect;
 mod list;
+pub mod manual;
 mod min;
 mod perf;
 mod repro;
@@ -72,7 +74,10 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Perf(args) => perf::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
+        Verb::Build(args) => build::run(args),
         Verb::Demo(args) => demo::run(args),
+        Verb::Completions(args) => manual::completions(args),
+        Verb::Man(args) => manual::man(args),
     }
 }
 

@@ -20,6 +20,7 @@
 //! Who wants a campaign without the program uses [`campaign::run`] with an
 //! engine, a store and [`campaign::workers::Runner`]s of their own: tests do.
 
+pub mod build;
 pub mod campaign;
 pub mod cli;
 pub mod config;

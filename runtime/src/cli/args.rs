@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::build::BuildArgs;
+use super::manual::{CompletionsArgs, ManArgs};
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -43,8 +45,14 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
     List(ListArgs),
+    /// Build a target: of a cargo-fuzz project, or from sources in C, C++ or Zig
+    Build(BuildArgs),
     /// Fuzz a built-in guest with a planted bug and show what comes of it
     Demo(DemoArgs),
+    /// Print the completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page of the program or of a verb
+    Man(ManArgs),
 }
 
 /// `sandglass fuzz`

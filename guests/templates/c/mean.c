@@ -1,0 +1,14 @@
+#include "mean.h"
+
+#include <string.h>
+
+int mean(const uint8_t *text, size_t size) {
+  if (size < 5 || memcmp(text, "mean:", 5) != 0) return -1;
+  int sum = 0, count = 0;
+  for (size_t i = 5; i < size; i++) {
+    if (text[i] < '0' || text[i] > '9') continue;
+    sum += text[i] - '0';
+    count++;
+  }
+  return sum / count; /* the planted fault: there may be no digits */
+}

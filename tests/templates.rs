@@ -1,0 +1,244 @@
+//! From a project as its author has it to its planted fault, in each language,
+//! by the program alone: `sandglass build`, then `sandglass fuzz`.
+//!
+//! Where a compiler is missing there is nothing to build, and the test says so
+//! and passes. CI installs them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Far more than any of these campaigns needs, and a second of work.
+const EXECS: &str = "100000";
+
+#[test]
+fn an_unmodified_cargo_fuzz_project() {
+    let project = template("rust");
+    if !is_fetched(project.path()) {
+        return;
+    }
+    let before = files(project.path());
+    finds_the_fault(
+        project.path(),
+        &["build"],
+        "mean.wasm",
+        &["fuzz/corpus/mean"],
+        "src/lib.rs",
+    );
+    let mut after = files(project.path());
+    after.retain(|path| !path.starts_with("campaign") && path != Path::new("mean.wasm"));
+    assert_eq!(after, before, "the project is as it was");
+}
+
+/// A crate whose build script compiles C, for which the compiler is found. Its
+/// static constructor runs, though a cargo-fuzz target is linked as a program.
+#[test]
+fn a_cargo_fuzz_project_that_brings_c() {
+    let c = template("c");
+    let project = template("rust-with-c");
+    if !built(c.path(), &["build", "harness.c", "mean.c"]) || !is_fetched(project.path()) {
+        return;
+    }
+    finds_the_fault(project.path(), &["build"], "mean_c.wasm", &[], "mean.c");
+}
+
+#[test]
+fn a_harness_in_c() {
+    let project = template("c");
+    let command = ["build", "harness.c", "mean.c"];
+    finds_the_fault(project.path(), &command, "harness.wasm", &[], "mean.c");
+}
+
+#[test]
+fn a_harness_in_cxx() {
+    let project = template("cpp");
+    let command = [
+        "build",
+        "harness.cc",
+        "mean.cc",
+        "-o",
+        "out/mean.wasm",
+        "--",
+        "-std=c++17",
+    ];
+    finds_the_fault(project.path(), &command, "out/mean.wasm", &[], "mean.cc");
+}
+
+#[test]
+fn a_harness_in_zig() {
+    let project = template("zig");
+    finds_the_fault(
+        project.path(),
+        &["build", "harness.zig"],
+        "harness.wasm",
+        &[],
+        "mean.zig",
+    );
+}
+
+/// What sources can define beside the entry is exported, and what only a
+/// linker's author would know to add is added: `longjmp`'s tag, and the
+/// mutation that libFuzzer would lend a custom mutator.
+#[test]
+fn what_a_harness_in_c_may_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r"
+        #include <setjmp.h>
+        #include <stddef.h>
+        #include <stdint.h>
+        static jmp_buf back;
+        static int ready;
+        size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+        static void __attribute__((noinline)) leave(int how) { if (how) longjmp(back, how); }
+        int LLVMFuzzerInitialize(int *argc, char ***argv) { ready = 1; return 0; }
+        size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
+            return LLVMFuzzerMutate(data, size, max);
+        }
+        int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+            if (!ready) __builtin_trap();
+            if (setjmp(back)) return -1;
+            leave(size > 0);
+            return 0;
+        }
+    ";
+    fs::write(folder.path().join("h.c"), source).expect("written");
+    let mut command = vec!["build", "h.c", "--compiler", "zig", "--"];
+    command.extend(["-mllvm", "-wasm-enable-sjlj", "-mexception-handling"]);
+    command.extend(["-mllvm", "-wasm-use-legacy-eh=false"]);
+    if !built(folder.path(), &command) {
+        return;
+    }
+    let inspected = sandglass(folder.path(), &["inspect", "h.wasm"]);
+    let inspected = String::from_utf8_lossy(&inspected.stdout).into_owned();
+    for export in ["LLVMFuzzerInitialize", "LLVMFuzzerCustomMutator", "malloc"] {
+        assert!(inspected.contains(&format!("{export} (")), "{inspected}");
+    }
+    assert!(inspected.contains("imports: none"), "{inspected}");
+    fs::write(folder.path().join("empty"), "").expect("written");
+    fs::write(folder.path().join("one"), "1").expect("written");
+    let replayed = sandglass(folder.path(), &["repro", "h.wasm", "empty", "one"]);
+    let replayed = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    assert!(replayed.contains("empty: valid"), "{replayed}");
+    assert!(replayed.contains("one: invalid"), "{replayed}");
+}
+
+/// The C++ libraries cannot throw: the compiler says where that is tried, and
+/// who insists is told why the linker would fail.
+#[test]
+fn what_throws_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let harness = "#include <cstddef>\n#include <cstdint>\n\
+        extern \"C\" int LLVMFuzzerTestOneInput(const uint8_t *, size_t size) { if (size) throw 1; return 0; }\n";
+    fs::write(folder.path().join("h.cc"), harness).expect("written");
+    let command = ["build", "h.cc", "--compiler", "zig", "--", "-fexceptions"];
+    let refused = sandglass(folder.path(), &command[..4]);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    if is_without_compiler(&message) {
+        return;
+    }
+    assert!(message.contains("with exceptions disabled"), "{message}");
+    let refused = sandglass(folder.path(), &command);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        message.contains("error: h.cc: throws C++ exceptions"),
+        "{message}"
+    );
+    assert!(!folder.path().join("h.wasm").exists());
+}
+
+/// Whether cargo has what a project needs.
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
+fn is_fetched(project: &Path) -> bool {
+    let fetched = Command::new("cargo")
+        .args(["fetch", "--quiet", "--manifest-path", "fuzz/Cargo.toml"])
+        .current_dir(project)
+        .status()
+        .is_ok_and(|status| status.success());
+    if !fetched {
+        eprintln!("skipped: cargo cannot fetch libfuzzer-sys");
+    }
+    fetched
+}
+
+/// A copy of a template in a folder of its own.
+fn template(language: &str) -> tempfile::TempDir {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../guests/templates")
+        .join(language);
+    let to = tempfile::tempdir().expect("a folder");
+    for path in files(&from) {
+        let copy = to.path().join(&path);
+        fs::create_dir_all(copy.parent().expect("below the folder")).expect("made");
+        fs::copy(from.join(&path), copy).expect("copied");
+    }
+    to
+}
+
+/// The files below a folder, sorted; without what cargo makes.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("Cargo.lock") {
+                found.push(path.strip_prefix(folder).expect("below it").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Builds, fuzzes, and looks for the division in the stack of what was found.
+fn finds_the_fault(folder: &Path, build: &[&str], module: &str, corpus: &[&str], source: &str) {
+    if !built(folder, build) {
+        return;
+    }
+    let mut fuzz = vec!["fuzz", module];
+    fuzz.extend(corpus);
+    fuzz.extend(["--execs", EXECS, "--out", "campaign"]);
+    let output = sandglass(folder, &fuzz);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let division = |line: &str| line.contains("mean") && line.contains(source);
+    assert!(text.lines().any(division), "{text}");
+}
+
+/// Whether a project was built; panics if it could have been.
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
+fn built(folder: &Path, command: &[&str]) -> bool {
+    let output = sandglass(folder, command);
+    let message = String::from_utf8_lossy(&output.stderr);
+    if is_without_compiler(&message) {
+        eprintln!("skipped: {message}");
+        return false;
+    }
+    assert!(output.status.success(), "{message}");
+    true
+}
+
+fn is_without_compiler(message: &str) -> bool {
+    [
+        "error: no compiler",
+        "error: no Zig",
+        "the standard library of Rust for",
+    ]
+    .iter()
+    .any(|beginning| message.contains(beginning))
+}
+
+fn sandglass(folder: &Path, args: &[&str]) -> Output {
+    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .args(args)
+        .current_dir(folder)
+        .env("SANDGLASS_CACHE", tmp.join("build-cache"))
+        // What was built for the last test run need not be built again.
+        .env("CARGO_TARGET_DIR", tmp.join("build-templates"))
+        .output()
+        .expect("the program starts")
+}
