@@ -9,7 +9,7 @@ use sandglass_sandbox::on_guest_thread;
 use serde::Serialize;
 
 use super::args::PerfArgs;
-use super::repro::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_case};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::search::NotFound;
 use crate::growth::series::{End, Member};
