@@ -12,9 +12,7 @@ fn a_campaign_after_a_replay_sees_no_faults_of_ours() {
     let wasm = wat::parse_str(guest("leak-memory").text).unwrap();
     let options = Options {
         args: Vec::new(),
-        env: Vec::new(),
-        files: Vec::new(),
-        stub_imports: false,
+        ..Options::default()
     };
     on_guest_thread(|| {
         for build in [Build::Exact, Build::Fast, Build::Exact] {

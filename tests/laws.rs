@@ -24,9 +24,7 @@ fn target(name: &str, wasm: &[u8]) -> Arc<Target> {
     let module = Module::check(name, wasm.to_vec(), &accept).unwrap();
     let options = Options {
         args: vec![name.to_owned()],
-        env: Vec::new(),
-        files: Vec::new(),
-        stub_imports: false,
+        ..Options::default()
     };
     Arc::new(Target::new(module, options, Reset::Hot).unwrap())
 }

@@ -59,10 +59,9 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 /// then giving it up loses nothing else.
 const LONG_BATCH: Duration = Duration::from_millis(500);
 
-/// Before a batch that follows a slower one, the engine is copied, so that the
-/// part of it that is done in time can be judged: batches are given up when they
-/// are [`workers::GRACE`] late, and one that is four times as slow as the last
-/// is rare. Copying takes milliseconds when the corpus is large.
+/// Before a batch that follows one this slow, and near the end of the session, the engine is
+/// copied, so that the part of it that is done in time can be judged: batches are given up when
+/// they are [`workers::GRACE`] late. Copying takes milliseconds when the corpus is large.
 const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as u64 / 4);
 
 /// Who finds out where a finding ended: replays it in a build that knows.
@@ -181,7 +180,8 @@ impl Campaign<'_> {
             }
             let trials_left = self.session.budget.trials_left(execs);
             self.checkpoint_if_due(trials_left, last_batch)?;
-            let before = (execs == 0 || last_batch >= SLOW_BATCH).then(|| self.engine.clone());
+            let may_be_cut = execs == 0 || self.may_be_cut(last_batch);
+            let before = may_be_cut.then(|| self.engine.clone());
             let began = Instant::now();
             let batch = Arc::new(self.engine.next_batch(trials_left));
             match pool.run(&batch)? {
@@ -191,6 +191,16 @@ impl Campaign<'_> {
             last_batch = began.elapsed();
             self.pulse_if_due();
         }
+    }
+
+    /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
+    /// than the grace period ends by itself.
+    fn may_be_cut(&self, last_batch: Duration) -> bool {
+        let is_last = || {
+            let end = self.session.stop.deadline;
+            end.is_some_and(|end| end < Instant::now() + 4 * last_batch)
+        };
+        last_batch >= workers::GRACE || (last_batch >= SLOW_BATCH && is_last())
     }
 
     fn ended(&self, execs: u64) -> Option<Ended> {

@@ -160,6 +160,7 @@ mod tests {
             site: 0,
             fuel: fuel.min(1_000_000),
             input_bytes: 0,
+            stage: 0,
             detail: None,
         }
     }
