@@ -11,6 +11,8 @@
 mod bench;
 mod demo;
 mod generator;
+#[cfg(test)]
+mod paths;
 mod planted;
 mod semantic;
 mod subject;
