@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::{ChoicePlan, Drawing};
 use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
@@ -53,6 +54,22 @@ pub struct Group {
     pub parent: Option<TestcaseId>,
     /// The guidance's own mark, handed back when the outcomes are judged.
     pub purpose: u64,
+}
+
+impl Group {
+    /// Trials of a generator or property as the papers have them: up to JQF's limit of choices, and
+    /// every outcome with its detail.
+    pub(crate) fn of_choices(plan: ChoicePlan, trials: u32, parent: Option<TestcaseId>) -> Group {
+        Group {
+            plan: Plan::Choices(plan),
+            trials,
+            variant: Variant::Fast,
+            wants_detail: true,
+            choice_bytes_max: TAPE_BYTES_MAX,
+            parent,
+            purpose: 0,
+        }
+    }
 }
 
 /// What a worker keeps between trials so that building allocates nothing.

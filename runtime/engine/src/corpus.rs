@@ -32,6 +32,8 @@ pub enum Reason {
     ValidEdge,
     /// It hit a probe more often, or less often, than any run.
     Count,
+    /// It is smaller than any other that hits some probe.
+    Smaller,
 }
 
 impl Reason {
@@ -42,6 +44,7 @@ impl Reason {
             Reason::Edge => "edge",
             Reason::ValidEdge => "valid-edge",
             Reason::Count => "count",
+            Reason::Smaller => "smaller",
         }
     }
 }

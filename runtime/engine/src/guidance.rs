@@ -13,7 +13,10 @@ mod jqf;
 pub mod quickcheck;
 pub mod rlcheck;
 pub mod sandglass;
+#[cfg(test)]
+mod script;
 pub mod zest;
+pub mod zeugma;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +70,7 @@ pub const ALL: &[&Spec] = &[
     &blind::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
+    &zeugma::SPEC,
     &bediv::SPEC_SIMPLE,
     &bediv::SPEC_STRUCTURE,
     &rlcheck::SPEC,
@@ -103,6 +107,17 @@ pub struct News {
     pub all: Novelty,
     /// Beyond valid runs; nothing unless this run was valid.
     pub valid: Novelty,
+}
+
+impl News {
+    /// What guidances that never mutate keep, for reports: new coverage, or new valid coverage.
+    fn judgement(&self) -> Judgement {
+        match () {
+            () if self.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if self.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
+            () => Judgement::Discard,
+        }
+    }
 }
 
 /// A trial that is to be judged: one with detail.
@@ -153,16 +168,20 @@ pub trait Guidance {
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement;
 
     /// Learns that the trial just judged entered the corpus as, or replaced, this testcase.
-    fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>);
+    fn kept(&mut self, _view: &View<'_>, _id: TestcaseId, _judged: &Judged<'_>) {}
 
     /// Learns that all trials of the batch have been judged.
-    fn end_batch(&mut self, view: &View<'_>);
+    fn end_batch(&mut self, _view: &View<'_>) {}
 
-    /// What mutation reads, as of now.
-    fn tables(&self, view: &View<'_>) -> Tables;
+    /// What mutation of bytes reads, as of now.
+    fn tables(&self, view: &View<'_>) -> Tables {
+        Tables::new(&[], view.input_bytes_max)
+    }
 
     /// Changes whenever `tables` would.
-    fn tables_version(&self, view: &View<'_>) -> u64;
+    fn tables_version(&self, _view: &View<'_>) -> u64 {
+        0
+    }
 }
 
 /// Every state that a guidance can have. Checkpoints hold this.
@@ -174,6 +193,8 @@ pub enum Strategy {
     Zest(Box<zest::Zest>),
     /// BeDivFuzz and its variant.
     Bediv(Box<bediv::Bediv>),
+    /// Zeugma and its other crossovers.
+    Zeugma(Box<zeugma::Zeugma>),
     /// RLCheck and its variant.
     Rlcheck(Box<rlcheck::Rlcheck>),
     /// Random choices.
@@ -187,6 +208,7 @@ impl Strategy {
             Strategy::Bytes(state) => &mut **state,
             Strategy::Zest(state) => &mut **state,
             Strategy::Bediv(state) => &mut **state,
+            Strategy::Zeugma(state) => &mut **state,
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,
         }

@@ -22,6 +22,11 @@ pub enum SettingKind {
         /// If not given.
         default: u64,
     },
+    /// One of several names. The value is its index.
+    OneOf {
+        /// What there is; the first if not given.
+        names: &'static [&'static str],
+    },
 }
 
 /// One setting of a guidance.
@@ -36,11 +41,12 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The values it takes: `on|off`, or `1..=7`.
+    /// The values it takes: `on|off`, `1..=7`, or all names.
     pub fn range(&self) -> String {
         match self.kind {
             SettingKind::Switch { .. } => "on|off".to_owned(),
             SettingKind::Number { min, max, .. } => format!("{min}..={max}"),
+            SettingKind::OneOf { names } => names.join("|"),
         }
     }
 
@@ -49,6 +55,7 @@ impl Setting {
         match self.kind {
             SettingKind::Switch { default } => if default { "on" } else { "off" }.to_owned(),
             SettingKind::Number { default, .. } => default.to_string(),
+            SettingKind::OneOf { names } => names[0].to_owned(),
         }
     }
 }
@@ -87,6 +94,7 @@ impl Settings {
             let default = match setting.kind {
                 SettingKind::Switch { default } => u64::from(default),
                 SettingKind::Number { default, .. } => default,
+                SettingKind::OneOf { .. } => 0,
             };
             values.insert(setting.name, default);
         }
@@ -120,7 +128,7 @@ impl Settings {
         self.number(name) != 0
     }
 
-    /// A number. Panics if the guidance has none of this name.
+    /// A number, or the index of a name. Panics if the guidance has none of this name.
     pub fn number(&self, name: &str) -> u64 {
         *self
             .values
@@ -140,6 +148,10 @@ fn parse(kind: SettingKind, text: &str) -> Option<u64> {
             .parse()
             .ok()
             .filter(|value| (min..=max).contains(value)),
+        SettingKind::OneOf { names } => {
+            let index = names.iter().position(|name| *name == text)?;
+            Some(index as u64)
+        }
     }
 }
 
@@ -162,6 +174,13 @@ mod tests {
                 default: 3,
             },
         },
+        Setting {
+            name: "colour",
+            summary: "",
+            kind: SettingKind::OneOf {
+                names: &["red", "green"],
+            },
+        },
     ];
 
     fn given(name: &str, value: &str) -> Result<Settings, String> {
@@ -175,6 +194,8 @@ mod tests {
         assert!(settings.is_on("trim"));
         assert_eq!(settings.number("depth"), 9);
         assert!(!given("trim", "off").unwrap().is_on("trim"));
+        assert_eq!(settings.number("colour"), 0);
+        assert_eq!(given("colour", "green").unwrap().number("colour"), 1);
     }
 
     #[test]
@@ -188,8 +209,12 @@ mod tests {
             "setting `trim`: has the value `x`, expected on|off"
         );
         assert_eq!(
+            given("colour", "blue").unwrap_err(),
+            "setting `colour`: has the value `blue`, expected red|green"
+        );
+        assert_eq!(
             given("x", "").unwrap_err(),
-            "setting `x`: unknown, expected one of: trim, depth"
+            "setting `x`: unknown, expected one of: trim, depth, colour"
         );
     }
 }

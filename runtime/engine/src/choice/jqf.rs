@@ -35,6 +35,9 @@ pub enum Ranges {
     Whole,
     /// It never comes, as in JQF's source of randomness.
     OffByOne,
+    /// It is. Bytes are big-endian, a number that is in the range is kept, and a boolean is whether a
+    /// signed byte is above nought: Zeugma's reading.
+    Zeugma,
 }
 
 /// What follows a tape's last byte.
@@ -167,6 +170,9 @@ fn next_31(bits: u64) -> u64 {
 /// What [`width`] bytes mean for a possible domain.
 #[inline]
 pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
+    if ranges == Ranges::Zeugma {
+        return decode_zeugma(domain, bits);
+    }
     match domain {
         Domain::Bool { num, den } if even(num, den) => bits & 1,
         Domain::Bool { num, den } => u64::from(next_31(bits) % u64::from(den) < u64::from(num)),
@@ -184,7 +190,7 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
                 (_, width) => {
                     let bits = if width == 4 { next_31(bits) } else { bits };
                     let size = match ranges {
-                        Ranges::Whole => size,
+                        Ranges::Whole | Ranges::Zeugma => size,
                         Ranges::OffByOne => (size - 1).max(1),
                     };
                     modulo(bits, size)
@@ -205,6 +211,28 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
             let length = u64::from(min) + u64::from(LENGTHS.of_bits(double_bits(bits))) - 1;
             length.min(u64::from(max))
         }
+    }
+}
+
+/// [`decode`] as Zeugma does. What it has no word for (odds that are not even, floats, lengths) is as
+/// in JQF, from the bytes in its order.
+fn decode_zeugma(domain: Domain, bits: u64) -> u64 {
+    let width = width(domain);
+    if width == 0 {
+        return decode(domain, bits, Ranges::Whole);
+    }
+    let unused = 64 - 8 * width as u32;
+    let bits = bits.swap_bytes() >> unused;
+    let signed = (bits << unused).cast_signed() >> unused;
+    match domain {
+        Domain::Bool { num, den } if even(num, den) => u64::from(signed > 0),
+        Domain::Int { lo, hi } if (lo..=hi).contains(&signed) => signed.cast_unsigned(),
+        Domain::Int { lo, hi } => {
+            // Not the whole of 64 bits, which has every number: the size fits.
+            let offset = i128::from(signed).rem_euclid(i128::from(size(lo, hi)));
+            lo.wrapping_add_unsigned(offset as u64).cast_unsigned()
+        }
+        _ => decode(domain, bits, Ranges::Whole),
     }
 }
 
@@ -368,12 +396,37 @@ mod tests {
                 rng.word() as i64 >> rng.below(64),
             );
             let (lo, hi) = (a.min(b), a.max(b));
-            for ranges in [Ranges::Whole, Ranges::OffByOne] {
+            for ranges in [Ranges::Whole, Ranges::OffByOne, Ranges::Zeugma] {
                 let value = decode(int(lo, hi), rng.word(), ranges);
                 assert!(int(lo, hi).has(value), "{lo} {hi} {value}");
             }
             let domain = Domain::float(lo as f64, hi as f64);
             assert!(domain.has(decode(domain, rng.word(), Ranges::Whole)));
+        }
+    }
+
+    /// Bytes in the order of the tape, and what Zeugma takes them for.
+    #[test]
+    fn zeugma_reads_big_endian_and_keeps_what_is_in_range() {
+        let read = |bytes: [u8; 8], domain| {
+            let bits = u64::from_le_bytes(bytes) & (u64::MAX >> (64 - 8 * width(domain)));
+            decode(domain, bits, Ranges::Zeugma).cast_signed()
+        };
+        let word = |value: i32| {
+            let [a, b, c, d] = value.to_be_bytes();
+            [a, b, c, d, 0, 0, 0, 0]
+        };
+        assert_eq!(read(word(42), int(40, 50)), 42);
+        assert_eq!(read(word(60), int(40, 50)), 40 + 60 % 11);
+        assert_eq!(read(word(-1), int(0, 9)), 9);
+        assert_eq!(read(word(-7), int(-10, 10)), -7);
+        assert_eq!(read([0xff; 8], int(-0x80, 0x7f)), -1);
+        assert_eq!(read([0xff; 8], int(0, 0xff)), 0xff);
+        let all = int(i64::MIN, i64::MAX);
+        assert_eq!(read([0, 0, 0, 0, 0, 0, 1, 2], all), 0x102);
+        let coin = Domain::Bool { num: 1, den: 2 };
+        for (byte, expected) in [(0, 0), (1, 1), (0x7f, 1), (0x80, 0), (0xff, 0)] {
+            assert_eq!(read([byte; 8], coin), expected, "{byte}");
         }
     }
 }

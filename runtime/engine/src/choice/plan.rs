@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::ChoiceSequence;
+use super::crossover::{Crossover, Population};
 use super::geometric::Geometric;
 use super::jqf::{End, Ranges, Tape};
 use super::policy::{Abstraction, Policy, Table};
@@ -86,6 +87,17 @@ pub enum ChoicePlan {
         /// How ranges are decoded.
         ranges: Ranges,
     },
+    /// Zeugma's children of a population: child `n` by `derive(seed, first + n)`.
+    Crossed {
+        /// Parents and donors; not empty.
+        population: Arc<Population>,
+        /// How two are made one.
+        crossover: Crossover,
+        /// Seed of all children of the group.
+        seed: u64,
+        /// Which child the group begins with.
+        first: u64,
+    },
     /// One trial by a table.
     Policy {
         /// What has been learnt.
@@ -151,6 +163,16 @@ impl ChoicePlan {
                     structure: extends(s, 1),
                     values: extends(v, 2),
                 })
+            }
+            ChoicePlan::Crossed {
+                population,
+                crossover,
+                seed,
+                first,
+            } => {
+                let mut rng = Rng::new(derive(*seed, first + nth as u64));
+                let bytes = population.child(*crossover, &mut rng);
+                Source::Tape(Tape::new(bytes, End::Extends, Ranges::Zeugma, rng))
             }
             ChoicePlan::Policy {
                 table,

@@ -18,18 +18,17 @@ use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, ranges};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
-use crate::batch::{Group, Plan};
-use crate::choice::jqf::{Ranges, TAPE_BYTES_MAX, tape_of};
+use crate::batch::Group;
+use crate::choice::jqf::{Ranges, tape_of};
 use crate::choice::plan::Half;
 use crate::choice::split::is_structure;
 use crate::choice::{ChoicePlan, ChoiceSequence};
 use crate::corpus::{Reason, TestcaseId};
 use crate::feedback::{TraceId, raw_trace};
-use crate::havoc::Tables;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::Settings;
-use crate::trial::{Status, Variant};
+use crate::trial::Status;
 
 const PAPER: &str = "Nguyen and Grunske, BeDivFuzz, ICSE 2022";
 
@@ -180,15 +179,11 @@ impl Guidance for Bediv {
         } else {
             self.child(rng)
         };
-        groups.push(Group {
-            plan: Plan::Choices(plan),
-            trials: 1,
-            variant: Variant::Fast,
-            wants_detail: true,
-            choice_bytes_max: TAPE_BYTES_MAX,
-            parent: self.flight.map(|(parent, _)| parent),
-            purpose: 0,
-        });
+        groups.push(Group::of_choices(
+            plan,
+            1,
+            self.flight.map(|(parent, _)| parent),
+        ));
     }
 
     fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -235,26 +230,14 @@ impl Guidance for Bediv {
         let non_zero = judged.detail.counts.len() as u32;
         self.rotation.add(id, non_zero, &probes);
     }
-
-    fn end_batch(&mut self, _: &View<'_>) {}
-
-    fn tables(&self, view: &View<'_>) -> Tables {
-        Tables::new(&[], view.input_bytes_max)
-    }
-
-    fn tables_version(&self, _: &View<'_>) -> u64 {
-        0
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::choice::{ChoiceNode, Domain, Draw, Role};
-    use crate::corpus::Corpus;
-    use crate::feedback::Interest;
-    use crate::guidance::News;
-    use crate::trial::{Detail, Exit, Outcome};
+    use crate::guidance::script::Script;
+    use crate::trial::Exit;
 
     fn score(children: u32, rewards: u32) -> Score {
         Score { children, rewards }
@@ -282,36 +265,22 @@ mod tests {
         }
     }
 
-    /// A state with room around it, for scripted trials.
-    struct Script {
+    /// Scripted trials of a state.
+    struct Trials {
         bediv: Bediv,
-        corpus: Corpus,
-        interest: Interest,
-        rng: Rng,
+        script: Script,
     }
 
-    impl Script {
-        fn new(structures: Option<BTreeSet<u128>>) -> Script {
-            Script {
+    impl Trials {
+        fn new(structures: Option<BTreeSet<u128>>) -> Trials {
+            Trials {
                 bediv: Bediv::new(Ranges::Whole, structures),
-                corpus: Corpus::default(),
-                interest: Interest::new(8, 0),
-                rng: Rng::new(3),
+                script: Script::new(),
             }
         }
 
         /// Plans a trial, and judges it with this trace: what becomes of it.
         fn trial(&mut self, exit: Exit, structure: u8, counts: &[(u32, u32)]) -> Option<Reason> {
-            let view = View {
-                corpus: &self.corpus,
-                interest: &self.interest,
-                seeds: &[],
-                tokens: &[],
-                input_bytes_max: 100,
-                trials: 0,
-            };
-            let mut groups = Vec::new();
-            self.bediv.plan(&view, &mut self.rng, 1, &mut groups);
             let node = |role, value| ChoiceNode {
                 draw: Draw {
                     site: 0,
@@ -328,33 +297,7 @@ mod tests {
                 ],
                 ..ChoiceSequence::default()
             };
-            let detail = Detail {
-                counts: counts.to_vec(),
-                choices: Some(Box::new(choices)),
-                ..Detail::default()
-            };
-            let outcome = Outcome {
-                exit,
-                site: 0,
-                fuel: 1,
-                input_bytes: 0,
-                stage: 0,
-                detail: None,
-            };
-            let judged = Judged {
-                group: &groups[0],
-                nth: 0,
-                outcome: &outcome,
-                detail: &detail,
-                news: News::default(),
-            };
-            let judgement = self.bediv.judge(&view, &judged);
-            let Judgement::Keep(reason) = judgement else {
-                return None;
-            };
-            let id = TestcaseId(self.bediv.tapes.len() as u32);
-            self.bediv.kept(&view, id, &judged);
-            Some(reason)
+            (self.script).trial(&mut self.bediv, exit, Some(choices), counts)
         }
 
         fn scores(&self) -> (u32, u32) {
@@ -365,50 +308,50 @@ mod tests {
 
     #[test]
     fn only_valid_inputs_are_saved_and_invalid_ones_still_cover() {
-        let mut script = Script::new(None);
-        assert_eq!(script.trial(Exit::Invalid, 0, &[(0, 1)]), None);
-        assert_eq!(script.bediv.coverage.covered(), 1);
+        let mut trials = Trials::new(None);
+        assert_eq!(trials.trial(Exit::Invalid, 0, &[(0, 1)]), None);
+        assert_eq!(trials.bediv.coverage.covered(), 1);
         // Covered by an invalid run before: what is new is that a valid one does.
-        let reason = script.trial(Exit::Valid, 0, &[(0, 1)]);
+        let reason = trials.trial(Exit::Valid, 0, &[(0, 1)]);
         assert_eq!(reason, Some(Reason::ValidEdge));
-        assert_eq!(script.trial(Exit::Valid, 0, &[(0, 1)]), None);
+        assert_eq!(trials.trial(Exit::Valid, 0, &[(0, 1)]), None);
     }
 
     #[test]
     fn the_reward_is_for_new_traces_of_valid_children() {
-        let mut script = Script::new(None);
-        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1), (2, 1)]);
-        assert_eq!(script.scores(), (0, 0));
-        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
-        assert_eq!(script.scores(), (1, 1));
-        script.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
-        assert_eq!(script.scores(), (2, 1));
-        script.trial(Exit::Invalid, 0, &[(0, 1)]);
-        assert_eq!(script.scores(), (3, 1));
+        let mut trials = Trials::new(None);
+        trials.trial(Exit::Valid, 0, &[(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(trials.scores(), (0, 0));
+        trials.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
+        assert_eq!(trials.scores(), (1, 1));
+        trials.trial(Exit::Valid, 0, &[(0, 1), (1, 1)]);
+        assert_eq!(trials.scores(), (2, 1));
+        trials.trial(Exit::Invalid, 0, &[(0, 1)]);
+        assert_eq!(trials.scores(), (3, 1));
     }
 
     #[test]
     fn scores_are_of_one_visit() {
-        let mut script = Script::new(None);
+        let mut trials = Trials::new(None);
         // The only input is favoured: 1,000 children, then it is visited again.
-        script.trial(Exit::Valid, 0, &[(0, 1)]);
+        trials.trial(Exit::Valid, 0, &[(0, 1)]);
         for _ in 0..1_000 {
-            script.trial(Exit::Valid, 0, &[(0, 1)]);
+            trials.trial(Exit::Valid, 0, &[(0, 1)]);
         }
-        assert_eq!(script.scores(), (1_000, 0));
-        script.trial(Exit::Valid, 0, &[(0, 1)]);
-        assert_eq!(script.scores(), (1, 0));
+        assert_eq!(trials.scores(), (1_000, 0));
+        trials.trial(Exit::Valid, 0, &[(0, 1)]);
+        assert_eq!(trials.scores(), (1, 0));
     }
 
     #[test]
     fn a_known_structure_is_not_saved_and_its_parent_answers_for_it() {
-        let mut script = Script::new(Some(BTreeSet::new()));
-        assert_eq!(script.trial(Exit::Valid, 7, &[(0, 1)]), Some(Reason::Edge));
-        assert_eq!(script.trial(Exit::Valid, 7, &[(0, 1), (1, 1)]), None);
-        assert_eq!(script.bediv.rotation.responsibilities(), 2);
+        let mut trials = Trials::new(Some(BTreeSet::new()));
+        assert_eq!(trials.trial(Exit::Valid, 7, &[(0, 1)]), Some(Reason::Edge));
+        assert_eq!(trials.trial(Exit::Valid, 7, &[(0, 1), (1, 1)]), None);
+        assert_eq!(trials.bediv.rotation.responsibilities(), 2);
         // What was seen then is not new any more, though nothing was saved for it.
-        assert_eq!(script.trial(Exit::Valid, 8, &[(0, 1), (1, 1)]), None);
-        let reason = script.trial(Exit::Valid, 8, &[(2, 1)]);
+        assert_eq!(trials.trial(Exit::Valid, 8, &[(0, 1), (1, 1)]), None);
+        let reason = trials.trial(Exit::Valid, 8, &[(2, 1)]);
         assert_eq!(reason, Some(Reason::Edge));
     }
 }

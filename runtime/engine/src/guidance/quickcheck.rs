@@ -6,14 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
-use crate::batch::{Group, Plan};
+use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::{Ranges, TAPE_BYTES_MAX};
-use crate::corpus::{Reason, TestcaseId};
-use crate::havoc::Tables;
+use crate::choice::jqf::Ranges;
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
-use crate::trial::Variant;
 
 /// The guidance `quickcheck`.
 pub static SPEC: Spec = Spec {
@@ -57,38 +54,18 @@ pub struct Quickcheck {
 
 impl Guidance for Quickcheck {
     fn plan(&mut self, _: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
-        groups.push(Group {
-            plan: Plan::Choices(ChoicePlan::Fresh {
+        groups.push(Group::of_choices(
+            ChoicePlan::Fresh {
                 seed: rng.word(),
                 first: 0,
                 ranges: self.ranges,
-            }),
-            trials: room,
-            variant: Variant::Fast,
-            wants_detail: true,
-            choice_bytes_max: TAPE_BYTES_MAX,
-            parent: None,
-            purpose: 0,
-        });
+            },
+            room,
+            None,
+        ));
     }
 
     fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        match () {
-            () if judged.news.all.edges > 0 => Judgement::Keep(Reason::Edge),
-            () if judged.news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
-            () => Judgement::Discard,
-        }
-    }
-
-    fn kept(&mut self, _: &View<'_>, _: TestcaseId, _: &Judged<'_>) {}
-
-    fn end_batch(&mut self, _: &View<'_>) {}
-
-    fn tables(&self, view: &View<'_>) -> Tables {
-        Tables::new(&[], view.input_bytes_max)
-    }
-
-    fn tables_version(&self, _: &View<'_>) -> u64 {
-        0
+        judged.news.judgement()
     }
 }

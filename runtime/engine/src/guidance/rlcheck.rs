@@ -14,16 +14,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
-use crate::batch::{Group, Plan};
+use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::policy::{Abstraction, Step, Table, episode};
-use crate::corpus::{Reason, TestcaseId};
-use crate::havoc::Tables;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
-use crate::trial::{Status, Variant};
+use crate::trial::Status;
 
 const REWARD_NEW: i64 = 20;
 const REWARD_KNOWN: i64 = 0;
@@ -164,20 +161,16 @@ impl Guidance for Rlcheck {
                 table.learn(&steps, reward);
             }
         }
-        groups.push(Group {
-            plan: Plan::Choices(ChoicePlan::Policy {
+        groups.push(Group::of_choices(
+            ChoicePlan::Policy {
                 table: self.table.clone(),
                 abstraction: self.abstraction,
                 epsilon: self.epsilon,
                 seed: rng.word(),
-            }),
-            trials: 1,
-            variant: Variant::Fast,
-            wants_detail: true,
-            choice_bytes_max: TAPE_BYTES_MAX,
-            parent: None,
-            purpose: 0,
-        });
+            },
+            1,
+            None,
+        ));
     }
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -193,22 +186,6 @@ impl Guidance for Rlcheck {
         steps.extend(self.steps(judged));
         let reward = self.reward(judged);
         self.pending.push((steps, reward));
-        match () {
-            () if judged.news.all.edges > 0 => Judgement::Keep(Reason::Edge),
-            () if judged.news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
-            () => Judgement::Discard,
-        }
-    }
-
-    fn kept(&mut self, _: &View<'_>, _: TestcaseId, _: &Judged<'_>) {}
-
-    fn end_batch(&mut self, _: &View<'_>) {}
-
-    fn tables(&self, view: &View<'_>) -> Tables {
-        Tables::new(&[], view.input_bytes_max)
-    }
-
-    fn tables_version(&self, _: &View<'_>) -> u64 {
-        0
+        judged.news.judgement()
     }
 }

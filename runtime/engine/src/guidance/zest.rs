@@ -17,15 +17,14 @@ use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, ranges};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
-use crate::batch::{Group, Plan};
+use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::{Ranges, TAPE_BYTES_MAX, tape_of};
+use crate::choice::jqf::{Ranges, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
-use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
-use crate::trial::{Status, Variant};
+use crate::trial::Status;
 
 const PAPER: &str = "Padhye et al., Semantic Fuzzing with Zest, ISSTA 2019";
 
@@ -199,15 +198,7 @@ impl Guidance for Zest {
             parent = Some(self.rotation.parent());
             children
         };
-        groups.push(Group {
-            plan: Plan::Choices(plan),
-            trials,
-            variant: Variant::Fast,
-            wants_detail: true,
-            choice_bytes_max: TAPE_BYTES_MAX,
-            parent,
-            purpose: 0,
-        });
+        groups.push(Group::of_choices(plan, trials, parent));
     }
 
     fn begin(&mut self, _: &View<'_>, _: &Group, _: u32) -> bool {
@@ -263,14 +254,6 @@ impl Guidance for Zest {
             );
         }
     }
-
-    fn tables(&self, view: &View<'_>) -> Tables {
-        Tables::new(&[], view.input_bytes_max)
-    }
-
-    fn tables_version(&self, _: &View<'_>) -> u64 {
-        0
-    }
 }
 
 #[cfg(test)]
@@ -278,10 +261,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::corpus::Corpus;
-    use crate::feedback::Interest;
-    use crate::guidance::News;
-    use crate::trial::{Detail, Exit, Outcome};
+    use crate::guidance::script::Script;
+    use crate::trial::Exit;
 
     /// What becomes of scripted trials, one after the other: the reason for which each is saved.
     fn reasons(
@@ -294,52 +275,9 @@ mod tests {
             .collect();
         let settings = Settings::new(spec.settings, &given).expect("they are right");
         let mut strategy = (spec.new)(&settings);
-        let guidance = strategy.guidance();
-        let (corpus, interest) = (Corpus::default(), Interest::new(8, 0));
-        let view = View {
-            corpus: &corpus,
-            interest: &interest,
-            seeds: &[],
-            tokens: &[],
-            input_bytes_max: 100,
-            trials: 0,
-        };
-        let (mut rng, mut saved) = (Rng::new(1), 0);
-        let judge = |&(exit, counts): &(Exit, &[(u32, u32)])| {
-            let mut groups = Vec::new();
-            guidance.plan(&view, &mut rng, 1, &mut groups);
-            assert!(guidance.begin(&view, &groups[0], 0));
-            let detail = Detail {
-                counts: counts.to_vec(),
-                ..Detail::default()
-            };
-            let outcome = Outcome {
-                exit,
-                site: 0,
-                fuel: 1,
-                input_bytes: 0,
-                stage: 0,
-                detail: None,
-            };
-            let judged = Judged {
-                group: &groups[0],
-                nth: 0,
-                outcome: &outcome,
-                detail: &detail,
-                news: News::default(),
-            };
-            let judgement = guidance.judge(&view, &judged);
-            let reason = match judgement {
-                Judgement::Keep(reason) => {
-                    guidance.kept(&view, TestcaseId(saved), &judged);
-                    saved += 1;
-                    Some(reason)
-                }
-                _ => None,
-            };
-            guidance.end_batch(&view);
-            reason
-        };
+        let mut script = Script::new();
+        let judge =
+            |&(exit, counts): &(Exit, _)| script.trial(strategy.guidance(), exit, None, counts);
         trials.iter().map(judge).collect()
     }
 

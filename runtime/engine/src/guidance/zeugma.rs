@@ -1,0 +1,293 @@
+//! Zeugma: for each probe the shortest input that covers it, and children of any two of those.
+//!
+//! Hough and Bell, "Crossover in Parametric Fuzzing", ICSE 2024. Parents and donors are uniform over
+//! the inputs that are the shortest known to cover some probe, whatever its count; an input of the
+//! same length does not replace another. Validity does not matter, and runs that break are members as
+//! well, except those that ran out of stack or memory. How a child comes about is in
+//! [`crate::choice::crossover`]; the setting `crossover` has the variants that the paper compares.
+//!
+//! Departures: probes are branch arms and function entries of the target, and never those of the
+//! generator; a hang, which ends Zeugma's campaign, makes no member. The corpus has the members that
+//! are no findings, also those that were replaced later.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::Group;
+use crate::choice::ChoicePlan;
+use crate::choice::crossover::{Crossover, Member, Population};
+use crate::choice::jqf::Ranges;
+use crate::corpus::Reason;
+use crate::rng::Rng;
+use crate::settings::{Setting, SettingKind, Settings};
+use crate::trial::Exit;
+
+/// The values of the setting, as they are named there.
+const CROSSOVERS: [Crossover; 4] = [
+    Crossover::Linked,
+    Crossover::OnePoint,
+    Crossover::TwoPoint,
+    Crossover::None,
+];
+
+/// The guidance `zeugma`.
+pub static SPEC: Spec = Spec {
+    name: "zeugma",
+    summary: "crosses what the same method read in two inputs; keeps the shortest for each edge",
+    paper: Some("Hough and Bell, Crossover in Parametric Fuzzing, ICSE 2024"),
+    input: InputKind::Choices,
+    batch: 1,
+    lookahead: 128,
+    settings: &[Setting {
+        name: "crossover",
+        summary: "how two inputs are made one",
+        kind: SettingKind::OneOf {
+            names: &["linked", "one-point", "two-point", "none"],
+        },
+    }],
+    new,
+};
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Zeugma(Box::new(Zeugma::new(
+        CROSSOVERS[settings.number("crossover") as usize],
+    )))
+}
+
+/// The shortest input known for a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Shortest {
+    bytes: u32,
+    member: u64,
+}
+
+/// What happens to the population once the batch that reads it is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Change {
+    Insert(u64, Member),
+    Remove(u64),
+}
+
+/// The state of Zeugma.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zeugma {
+    crossover: Crossover,
+    /// By probe; grows as needed.
+    shortest: Vec<Option<Shortest>>,
+    /// For how many probes each member is the shortest.
+    holds: BTreeMap<u64, u32>,
+    population: Arc<Population>,
+    pending: Vec<Change>,
+    /// Runs that became members.
+    members: u64,
+    /// Seeds judged.
+    seeds: u32,
+    /// Trials from nothing or of children since the population changed.
+    since: u64,
+    /// Seed of those.
+    seed: Option<u64>,
+    plays_seeds: bool,
+}
+
+impl Zeugma {
+    fn new(crossover: Crossover) -> Zeugma {
+        Zeugma {
+            crossover,
+            shortest: Vec::new(),
+            holds: BTreeMap::new(),
+            population: Arc::default(),
+            pending: Vec::new(),
+            members: 0,
+            seeds: 0,
+            since: 0,
+            seed: None,
+            plays_seeds: false,
+        }
+    }
+
+    /// Makes a run a member if it is shorter than others that cover some probe; says why.
+    fn admit(&mut self, judged: &Judged<'_>) -> Option<Reason> {
+        let member = Member::new(judged.detail.choices.as_deref()?);
+        let (bytes, number) = (member.bytes(), self.members);
+        let (mut held, mut is_first) = (0, false);
+        for &(probe, _) in &judged.detail.counts {
+            let at = probe as usize;
+            if at >= self.shortest.len() {
+                self.shortest.resize(at + 1, None);
+            }
+            let old = self.shortest[at];
+            if old.is_some_and(|old| old.bytes <= bytes) {
+                continue;
+            }
+            self.shortest[at] = Some(Shortest {
+                bytes,
+                member: number,
+            });
+            held += 1;
+            match old {
+                None => is_first = true,
+                Some(old) => self.release(old.member),
+            }
+        }
+        if held == 0 {
+            return None;
+        }
+        self.holds.insert(number, held);
+        self.pending.push(Change::Insert(number, member));
+        self.members += 1;
+        Some(match is_first {
+            true => Reason::Edge,
+            false => Reason::Smaller,
+        })
+    }
+
+    fn release(&mut self, member: u64) {
+        let holds = self.holds.get_mut(&member).expect("it held this one");
+        *holds -= 1;
+        if *holds == 0 {
+            self.holds.remove(&member);
+            self.pending.push(Change::Remove(member));
+        }
+    }
+}
+
+impl Guidance for Zeugma {
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        if !self.pending.is_empty() {
+            let population = Arc::make_mut(&mut self.population);
+            for change in self.pending.drain(..) {
+                match change {
+                    Change::Insert(number, member) => population.insert(number, member),
+                    Change::Remove(number) => population.remove(number),
+                }
+            }
+            (self.seed, self.since) = (None, 0);
+        }
+        let seeds = &view.seeds[self.seeds as usize..];
+        self.plays_seeds = !seeds.is_empty();
+        if self.plays_seeds {
+            let tapes: Vec<_> = seeds.iter().take(room as usize).cloned().collect();
+            let count = tapes.len() as u32;
+            let ranges = Ranges::Zeugma;
+            groups.push(Group::of_choices(
+                ChoicePlan::Seeds { tapes, ranges },
+                count,
+                None,
+            ));
+            return;
+        }
+        let seed = *self.seed.get_or_insert_with(|| rng.word());
+        let plan = match self.population.is_empty() {
+            // Between 0 and 64 random bytes in Zeugma, and random ones after them: no difference.
+            true => ChoicePlan::Fresh {
+                seed,
+                first: self.since,
+                ranges: Ranges::Zeugma,
+            },
+            false => ChoicePlan::Crossed {
+                population: self.population.clone(),
+                crossover: self.crossover,
+                seed,
+                first: self.since,
+            },
+        };
+        groups.push(Group::of_choices(plan, room, None));
+    }
+
+    fn begin(&mut self, _: &View<'_>, _: &Group, _: u32) -> bool {
+        match (self.plays_seeds, self.pending.is_empty()) {
+            (true, _) => self.seeds += 1,
+            (false, true) => self.since += 1,
+            // The next child is one of the new population.
+            (false, false) => return false,
+        }
+        true
+    }
+
+    fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let exit = judged.outcome.exit;
+        if !matches!(exit, Exit::StackOverflow | Exit::OutOfMemory | Exit::Hang) {
+            self.admit(judged);
+        }
+        Judgement::Discard
+    }
+
+    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        match self.admit(judged) {
+            None => Judgement::Discard,
+            Some(_) if self.plays_seeds => Judgement::Keep(Reason::Seed),
+            Some(reason) => Judgement::Keep(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role};
+    use crate::guidance::script::Script;
+    use crate::trial::TrapKind;
+
+    const TRAP: Exit = Exit::Trap(TrapKind::Unreachable);
+
+    /// How a run ends, how many bytes its tape has, and what it covers.
+    type Run<'a> = (Exit, usize, &'a [(u32, u32)]);
+
+    /// What becomes of runs, and who is in the population then.
+    fn trials(runs: &[Run<'_>]) -> (Vec<Option<Reason>>, Vec<u64>) {
+        let mut zeugma = Zeugma::new(Crossover::Linked);
+        let mut script = Script::new();
+        let node = ChoiceNode {
+            draw: Draw {
+                site: 0,
+                role: Role::Unknown,
+                domain: Domain::Int { lo: 0, hi: 255 },
+            },
+            bits: 1,
+            value: 1,
+        };
+        let mut trial = |&(exit, bytes, counts): &Run<'_>| {
+            let choices = ChoiceSequence {
+                nodes: vec![node; bytes],
+                ..ChoiceSequence::default()
+            };
+            script.trial(&mut zeugma, exit, Some(choices), counts)
+        };
+        let reasons = runs.iter().map(&mut trial).collect();
+        trial(&(Exit::Invalid, 1, &[]));
+        (reasons, zeugma.holds.into_keys().collect())
+    }
+
+    /// Conformance item 12: counts and validity do not matter; of equal lengths the first stays.
+    #[test]
+    fn the_shortest_input_of_each_probe_is_a_member() {
+        let (reasons, members) = trials(&[
+            (Exit::Invalid, 9, &[(0, 1), (1, 1)]),
+            (Exit::Valid, 9, &[(0, 8), (1, 1)]),
+            (Exit::Valid, 8, &[(1, 5)]),
+            (Exit::Invalid, 20, &[(0, 1), (2, 1)]),
+            (Exit::Invalid, 7, &[(0, 1)]),
+        ]);
+        use Reason::{Edge, Smaller};
+        let expected = [Some(Edge), None, Some(Smaller), Some(Edge), Some(Smaller)];
+        assert_eq!(reasons, expected);
+        // The first lost probe 1, then probe 0.
+        assert_eq!(members, [1, 2, 3]);
+    }
+
+    #[test]
+    fn runs_that_break_are_members_and_those_out_of_stack_or_memory_are_not() {
+        let (reasons, members) = trials(&[
+            (Exit::StackOverflow, 1, &[(0, 1)]),
+            (Exit::OutOfMemory, 1, &[(0, 1)]),
+            (TRAP, 9, &[(0, 1)]),
+            (Exit::Valid, 9, &[(0, 1)]),
+            (TRAP, 8, &[(0, 1)]),
+        ]);
+        assert_eq!(reasons, [None; 5]);
+        assert_eq!(members, [1]);
+    }
+}
