@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::collect::edges;
 use crate::fuzzers::{Budget, Fuzzer, warm_up, work};
-use crate::results::{Results, read};
+use sandglass_benches::results::{Results, read};
 
 /// The two that are compared.
 const PAIR: [Fuzzer; 2] = [Fuzzer::Sandglass, Fuzzer::Libfuzzer];

@@ -15,12 +15,11 @@ mod collect;
 mod fuzzers;
 mod process;
 mod rate;
-mod results;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use results::Results;
+use sandglass_benches::results::Results;
 use sandglass_benches::{Size, heading};
 
 /// Sandglass against native libFuzzer, by CPU time.

@@ -28,7 +28,7 @@ use serde_json::json;
 use crate::collect;
 use crate::fuzzers::{Budget, Fuzzer, executions, libfuzzer_command, warm_up, work};
 use crate::process::run;
-use crate::results::Results;
+use sandglass_benches::results::Results;
 
 /// Executions of each campaign that contributes to the list.
 const LIST_EXECS: u64 = 200_000;

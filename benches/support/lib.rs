@@ -7,6 +7,7 @@
 
 use std::time::Instant;
 
+pub mod results;
 pub mod stats;
 
 /// How much to do.

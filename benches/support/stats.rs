@@ -77,6 +77,30 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// An interval that holds the median with at least 95 % confidence, whatever the distribution: order
+/// statistics, as far inside as the binomial distribution of signs allows. With fewer than six values
+/// nothing does, and the interval is the whole range.
+///
+/// # Panics
+/// When there are no values.
+pub fn median_interval(values: &[f64]) -> [f64; 2] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    // The median lies below the k-th smallest value with probability P(X < k), X of Bin(n, 1/2).
+    let (mut below, mut ways, mut cut) = (0.0, 1.0, 0);
+    let all = 2f64.powi(n as i32);
+    for k in 0..n / 2 {
+        below += ways / all;
+        if below > 0.025 {
+            break;
+        }
+        cut = k;
+        ways *= (n - k) as f64 / (k + 1) as f64;
+    }
+    [sorted[cut], sorted[n - 1 - cut]]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +154,15 @@ mod tests {
     fn medians() {
         assert!(close(median(&[3.0, 1.0, 2.0]), 2.0));
         assert!(close(median(&[4.0, 1.0, 2.0, 3.0]), 2.5));
+    }
+
+    /// Known ranks: 10 values, 2nd and 9th (97.9 %); 20 values, 6th and 15th (95.9 %).
+    #[test]
+    fn intervals_of_the_median() {
+        let ranks = |n: u32| median_interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(ranks(10), [2.0, 9.0]);
+        assert_eq!(ranks(20), [6.0, 15.0]);
+        assert_eq!(ranks(6), [1.0, 6.0]);
+        assert_eq!(ranks(1), [1.0, 1.0]);
     }
 }

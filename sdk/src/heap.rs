@@ -19,7 +19,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 
 /// A block of `bytes`, or null.
 #[unsafe(export_name = "sandglass_alloc")]
-pub extern "C" fn take(bytes: usize) -> *mut u8 {
+pub(crate) extern "C" fn take(bytes: usize) -> *mut u8 {
     match layout(bytes) {
         // SAFETY: the layout is not empty.
         Some(layout) => unsafe { alloc::alloc::alloc(layout) },
@@ -33,7 +33,7 @@ pub extern "C" fn take(bytes: usize) -> *mut u8 {
 ///
 /// `block` must come from [`take`] with the same size, and must not be used any more.
 #[unsafe(export_name = "sandglass_free")]
-pub unsafe extern "C" fn give_back(block: *mut u8, bytes: usize) {
+pub(crate) unsafe extern "C" fn give_back(block: *mut u8, bytes: usize) {
     if let Some(layout) = layout(bytes).filter(|_| !block.is_null()) {
         // SAFETY: the caller's promise: this is how the block was made.
         unsafe { alloc::alloc::dealloc(block, layout) }

@@ -93,9 +93,11 @@ fn default_folder(demo: &Demo) -> PathBuf {
         .to_string_lossy();
     let user = std::env::var("USER").unwrap_or_default();
     let plain: String = user.chars().filter(char::is_ascii_alphanumeric).collect();
-    std::env::temp_dir()
-        .join(format!("sandglass-demo-{plain}"))
-        .join(&*stem)
+    let name = match &*plain {
+        "" => "sandglass-demo".to_owned(),
+        user => format!("sandglass-demo-{user}"),
+    };
+    std::env::temp_dir().join(name).join(&*stem)
 }
 
 fn write_guest(folder: &Path, demo: &Demo) -> Result<PathBuf> {

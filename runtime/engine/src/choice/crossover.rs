@@ -95,11 +95,6 @@ impl Member {
         }
     }
 
-    /// The tape's length.
-    pub fn bytes(&self) -> u32 {
-        self.tape.len() as u32
-    }
-
     fn labels(&self) -> Vec<u32> {
         let mut labels: Vec<u32> = self.calls.iter().map(|call| call.label).collect();
         labels.sort_unstable();

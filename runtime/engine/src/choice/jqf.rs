@@ -263,6 +263,12 @@ pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(Role) -> bool) -> Vec<u8>
     bytes
 }
 
+/// The length of [`tape_of`] all draws.
+pub fn tape_bytes(sequence: &ChoiceSequence) -> u32 {
+    let widths = sequence.nodes.iter().map(|node| width(node.draw.domain));
+    (widths.sum::<usize>() + sequence.payload.len()) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,6 +383,7 @@ mod tests {
                 .push(super::super::ChoiceNode { draw, bits, value });
         }
         let bytes = tape_of(&sequence, |_| true);
+        assert_eq!(tape_bytes(&sequence) as usize, bytes.len());
         assert_eq!(bytes[0], 7);
         let mut again = Tape::new(bytes.clone(), End::Stops, Ranges::Whole, Rng::new(9));
         let mut payload = Vec::new();

@@ -19,7 +19,7 @@ use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::crossover::{Crossover, Member, Population};
-use crate::choice::jqf::Ranges;
+use crate::choice::jqf::{Ranges, tape_bytes};
 use crate::corpus::Reason;
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
@@ -110,8 +110,8 @@ impl Zeugma {
 
     /// Makes a run a member if it is shorter than others that cover some probe; says why.
     fn admit(&mut self, judged: &Judged<'_>) -> Option<Reason> {
-        let member = Member::new(judged.detail.choices.as_deref()?);
-        let (bytes, number) = (member.bytes(), self.members);
+        let choices = judged.detail.choices.as_deref()?;
+        let (bytes, number) = (tape_bytes(choices), self.members);
         let (mut held, mut is_first) = (0, false);
         for &(probe, _) in &judged.detail.counts {
             let at = probe as usize;
@@ -136,6 +136,7 @@ impl Zeugma {
             return None;
         }
         self.holds.insert(number, held);
+        let member = Member::new(choices);
         self.pending.push(Change::Insert(number, member));
         self.members += 1;
         Some(match is_first {
@@ -194,7 +195,10 @@ impl Guidance for Zeugma {
                 first: self.since,
             },
         };
-        groups.push(Group::of_choices(plan, room, None));
+        // What lies behind the next change is run for nothing. The longer there was none, the
+        // further off the next one is.
+        let ahead = (self.since / 4 + 1).min(u64::from(room));
+        groups.push(Group::of_choices(plan, ahead as u32, None));
     }
 
     fn begin(&mut self, _: &View<'_>, _: &Group, _: u32) -> bool {

@@ -1,7 +1,14 @@
-//! Makes single values simpler: the simplest at once, else as near to it as a binary search finds.
+//! Makes single values simpler: the simplest at once, else as near to it as a binary search finds, and
+//! a few steps beyond: what holds for a number need not hold for all greater ones.
 
 use super::{Item, Search};
 use crate::choice::Domain;
+
+/// Numbers next to the simplest that are tried one by one.
+const NEAR: i128 = 4;
+
+/// Numbers next to what the search found that are tried one by one.
+const STEPS: i128 = 4;
 
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
     let mut at = 0;
@@ -41,6 +48,13 @@ fn int<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
     if value == simplest || with(search, at, set(simplest))? {
         return Ok(());
     }
+    for distance in 1..=NEAR.min((value - simplest).abs()) {
+        for near in [simplest + distance, simplest - distance] {
+            if with(search, at, set(near))? {
+                return Ok(());
+            }
+        }
+    }
     // The other side of nought is simpler if it is positive.
     if value < simplest && with(search, at, set(2 * simplest - value))? {
         return int(search, at);
@@ -53,6 +67,12 @@ fn int<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
             good = middle;
         } else {
             bad = middle;
+        }
+    }
+    let towards = (simplest - good).signum();
+    for step in 2..=STEPS.min((simplest - good).abs()) {
+        if with(search, at, set(good + towards * step))? {
+            return int(search, at);
         }
     }
     Ok(())

@@ -5,11 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use sandglass_benches::commit;
+use crate::commit;
 use serde_json::Value;
 
 /// A file that lines are added to.
-pub(crate) struct Results {
+pub struct Results {
     file: File,
     commit: String,
 }
@@ -19,7 +19,7 @@ impl Results {
     ///
     /// # Panics
     /// When that cannot be done.
-    pub(crate) fn open(path: &Path) -> Results {
+    pub fn open(path: &Path) -> Results {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).expect("a folder for results");
         }
@@ -31,7 +31,7 @@ impl Results {
     }
 
     /// Adds an object, which gets the commit too.
-    pub(crate) fn add(&mut self, mut object: Value) {
+    pub fn add(&mut self, mut object: Value) {
         object["commit"] = self.commit.clone().into();
         writeln!(self.file, "{object}").expect("a disk with room");
     }
@@ -41,7 +41,7 @@ impl Results {
 ///
 /// # Panics
 /// When the file cannot be read, or a line is no JSON.
-pub(crate) fn read(path: &Path, row: &str) -> Vec<Value> {
+pub fn read(path: &Path, row: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let object = |line: &str| {
         serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{}: {e}", path.display()))

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Guidances compared on the subjects with a semantic stage, judged by one collector.
+#
+#   benches/eval.sh executions [OPTION…]   13 arms, 10 seeds, 20,000 executions each       (2 hours of CPU time)
+#   benches/eval.sh time [OPTION…]         5 arms, 10 seeds, 10 CPU seconds each           (50 minutes of CPU time)
+#   benches/eval.sh tables                 the tables of benches/EVAL.md, from the results that are checked in
+#   options: those of `eval run`, such as --jobs N, --seeds N, --arms ARM,ARM; they come last, so they win
+#
+# Builds what is missing. Results go to target/eval/. Linux.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+row=${1:-}
+case $row in executions | time | tables) shift ;; *) sed -n '2,9s/^# \?//p' "$0"; exit 2 ;; esac
+cargo build --quiet --release -p sandglass-benches --bin eval
+if [ "$row" = tables ]; then
+  for results in benches/eval/results/*.jsonl; do target/release/eval table "$results"; done
+  exit
+fi
+subjects=(libxml2-xsd lua-load quickjs-compile rust-naga rust-wasm sqlite-steps)
+guests/build-subjects.sh "${subjects[@]}"
+case $row in
+executions) budget=(--execs 20000) ;;
+time) budget=(--seconds 10 --arms quickcheck,afl-text,zest,bediv-simple,zeugma) ;;
+esac
+results=target/eval/$row.jsonl
+target/release/eval run "${subjects[@]}" "${budget[@]}" --results "$results" "$@"
+target/release/eval table "$results"
+target/release/eval curves "$results" target/eval/curves

@@ -1,0 +1,310 @@
+//! One campaign of one arm, with the collector beside it: a line of results.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use sandglass_engine::{Config, Decision, Engine, Outcome, Token, guidance};
+use sandglass_guests::{generator, seeds, subject};
+use sandglass_instrument::accept::AcceptLimits;
+use sandglass_instrument::tokens::tokens;
+use sandglass_runtime::campaign::Replayer as _;
+use sandglass_runtime::campaign::workers::{Pool, Ran, Stop};
+use sandglass_runtime::stack;
+use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
+use sandglass_sandbox::{Limits, Options, on_guest_thread};
+use serde_json::{Value, json};
+
+use crate::arms::{Arm, Input, Pairing};
+use crate::collector::Collector;
+
+/// When a campaign ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Budget {
+    /// After so many executions.
+    Execs(u64),
+    /// After so many seconds of CPU time, those of the collector not counted.
+    CpuSeconds(f64),
+}
+
+/// A subject with its generator, compiled once for all campaigns.
+pub(crate) struct Prepared {
+    name: String,
+    plain: Arc<Target>,
+    generated: Arc<Target>,
+    seeds: Vec<Vec<u8>>,
+}
+
+impl Prepared {
+    /// Reads and compiles. Errs if the subject is not built; the text says how to build it.
+    pub(crate) fn new(pairing: &Pairing) -> Result<Prepared> {
+        let wasm = subject(&pairing.subject).map_err(|missing| anyhow!("{missing}"))?;
+        let seeds = seeds(&pairing.subject);
+        Prepared::of(
+            &pairing.subject,
+            wasm,
+            generator(&pairing.generator).wasm,
+            seeds,
+        )
+    }
+
+    fn of(name: &str, wasm: Vec<u8>, generator: &[u8], seeds: Vec<Vec<u8>>) -> Result<Prepared> {
+        let limits = AcceptLimits::standard(Limits::STANDARD.memory_bytes);
+        let module = |name: &str, wasm| Module::check(name, wasm, &limits);
+        let target = || Target::new(module(name, wasm.clone())?, Options::default(), Reset::Hot);
+        let generator = module("generator", generator.to_vec())?;
+        Ok(Prepared {
+            plain: Arc::new(target()?),
+            generated: Arc::new(target()?.with_generator(Some(generator))?),
+            name: name.to_owned(),
+            seeds,
+        })
+    }
+
+    /// Runs one campaign; its results as an object.
+    pub(crate) fn campaign(&self, arm: Arm, seed: u64, budget: Budget) -> Result<Value> {
+        on_guest_thread(|| self.run(arm, seed, budget))
+            .with_context(|| format!("{}, {}, seed {seed}", self.name, arm.name))
+    }
+
+    fn run(&self, arm: Arm, seed: u64, budget: Budget) -> Result<Value> {
+        // One limit of fuel for all arms.
+        let limits = Limits::STANDARD;
+        let (target, seeds) = match arm.input {
+            Input::Generated => (&self.generated, Vec::new()),
+            Input::Text => (&self.plain, self.seeds.clone()),
+        };
+        let worker = Worker::new(target, &limits, 0)?;
+        let spec = guidance::find(arm.guidance).context("no such guidance")?;
+        let given = arm.settings.iter();
+        let tokens = tokens(&target.module.wasm).into_iter();
+        let mut engine = Engine::new(Config {
+            seed,
+            probes: worker.probes(),
+            input_bytes_max: limits.input_bytes,
+            seeds,
+            tokens: tokens.map(Token::automatic).collect(),
+            settings: given
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
+            slow_factor: 0,
+            spec,
+        })?;
+        let mut exact = Exact::new(target, &limits);
+        let mut collector = Collector::new(&self.name, target, &limits)?;
+        let stop = Stop {
+            interrupted: Arc::new(AtomicBool::new(false)),
+            deadline: None,
+        };
+        let mut pool = Pool::new(vec![Box::new(worker)], stop);
+        let mut progress = Progress::new(budget);
+        let mut bugs = Vec::new();
+        while let Some(left) = progress.left(&engine) {
+            let batch = Arc::new(engine.next_batch(left));
+            let Ran::Whole(mut outcomes) = pool.run(&batch)? else {
+                bail!("a batch was cut, and nobody stops us");
+            };
+            let mut titles = Vec::new();
+            for (i, outcome) in outcomes.iter_mut().enumerate() {
+                let trial = batch.first_trial() + i as u64;
+                titles.extend(symbolise(outcome, &mut exact)?.map(|title| (trial, title)));
+            }
+            // What is worth replaying; the guidance may yet drop the last trials.
+            let seen: Vec<(usize, Outcome)> = progress.apart(|| {
+                let all = outcomes.iter().enumerate();
+                let wanted = all.filter(|(_, outcome)| collector.wants(outcome));
+                wanted.map(|(i, outcome)| (i, outcome.clone())).collect()
+            });
+            let before = engine.stats().execs;
+            let decisions = engine.finish_batch(&batch, outcomes);
+            let judged = (engine.stats().execs - before) as usize;
+            progress.apart(|| {
+                let mut judged = seen.iter().filter(|(i, _)| *i < judged);
+                judged.try_for_each(|(_, outcome)| collector.see(outcome))
+            })?;
+            for decision in decisions {
+                if let Decision::Finding {
+                    key,
+                    first: true,
+                    trial,
+                    ..
+                } = decision
+                {
+                    let title = titles.iter().find(|(of, _)| *of == trial);
+                    bugs.push(json!({
+                        "key": key.to_string(),
+                        "title": title.map(|(_, title)| title),
+                        "trial": trial,
+                        "cpu_s": rounded(progress.cpu_s()),
+                    }));
+                }
+            }
+            progress.note(&engine, &collector);
+        }
+        progress.point(&engine, &collector);
+        let stats = engine.stats();
+        let mut result = progress.points.last().expect("just noted").clone();
+        result["row"] = "eval".into();
+        result["subject"] = self.name.clone().into();
+        result["arm"] = arm.name.into();
+        result["seed"] = seed.into();
+        result["budget"] = match budget {
+            Budget::Execs(execs) => format!("{execs} executions").into(),
+            Budget::CpuSeconds(seconds) => format!("{seconds} CPU seconds").into(),
+        };
+        result["findings"] = stats.findings.into();
+        result["stages"] = json!(stats.stages);
+        result["corpus"] = stats.corpus.into();
+        result["state_hash"] = engine.state_hash().into();
+        result["bugs"] = bugs.into();
+        result["curve"] = progress.points.into();
+        Ok(result)
+    }
+}
+
+/// The key of a finding's stack; its title.
+fn symbolise(outcome: &mut Outcome, exact: &mut Exact) -> Result<Option<String>> {
+    let (exit, site) = (outcome.exit, outcome.site);
+    match &mut outcome.detail {
+        Some(detail) if exit.is_finding() => {
+            let frames = exact.stack(exit, detail)?;
+            detail.stack = Some(stack::key(exit, site, &frames));
+            Ok(Some(stack::title(exit, &frames)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// How far a campaign is, and its curve.
+struct Progress {
+    budget: Budget,
+    /// CPU time of this thread when the campaign began, nanoseconds.
+    began: u64,
+    /// What was spent apart from the campaign since.
+    apart: u64,
+    next: u64,
+    points: Vec<Value>,
+}
+
+impl Progress {
+    fn new(budget: Budget) -> Progress {
+        Progress {
+            budget,
+            began: thread_cpu_ns(),
+            apart: 0,
+            next: 100,
+            points: Vec::new(),
+        }
+    }
+
+    /// Executions that are left; nothing at the end.
+    fn left(&self, engine: &Engine) -> Option<u64> {
+        match self.budget {
+            Budget::Execs(execs) => Some(execs - engine.stats().execs).filter(|left| *left > 0),
+            Budget::CpuSeconds(seconds) => (self.cpu_s() < seconds).then_some(u64::MAX),
+        }
+    }
+
+    fn cpu_s(&self) -> f64 {
+        (thread_cpu_ns() - self.began - self.apart) as f64 / 1e9
+    }
+
+    /// Does something that is not the campaign's.
+    fn apart<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let before = thread_cpu_ns();
+        let done = work();
+        self.apart += thread_cpu_ns() - before;
+        done
+    }
+
+    /// Adds points of the curve as they are due: after 100, 200, 500, 1,000, … executions.
+    fn note(&mut self, engine: &Engine, collector: &Collector) {
+        let execs = engine.stats().execs;
+        if execs < self.next {
+            return;
+        }
+        while execs >= self.next {
+            let leading = self.next / 10u64.pow(self.next.ilog10());
+            self.next = match leading {
+                1 => self.next * 2,
+                2 => self.next / 2 * 5,
+                _ => self.next * 2,
+            };
+        }
+        self.point(engine, collector);
+    }
+
+    fn point(&mut self, engine: &Engine, collector: &Collector) {
+        let (stats, reached, cpu_s) = (engine.stats(), collector.reached(), self.cpu_s());
+        let mut point = json!({
+            "execs": stats.execs,
+            "cpu_s": rounded(cpu_s),
+            "valid": stats.valid,
+            "branches": reached.branches,
+            "semantic": reached.semantic,
+            "valid_semantic": reached.valid_semantic,
+        });
+        if let Some(diversity) = engine.diversity() {
+            let hill = diversity.raw();
+            point["unique"] = diversity.unique_traces().into();
+            point["diverse_valid"] = diversity.diverse_valid().into();
+            point["b0"] = hill.b0.into();
+            point["b1"] = rounded(hill.b1).into();
+            point["b2"] = rounded(hill.b2).into();
+        }
+        self.points.push(point);
+    }
+}
+
+/// To thousandths: results are kept.
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// CPU time of this thread: the first number of its `schedstat` (Linux).
+///
+/// # Panics
+/// Where there is none.
+fn thread_cpu_ns() -> u64 {
+    let path = Path::new("/proc/thread-self/schedstat");
+    let text = std::fs::read_to_string(path);
+    let text = text.unwrap_or_else(|e| panic!("{}: {e}; this needs Linux", path.display()));
+    let first = text.split_whitespace().next();
+    first
+        .and_then(|number| number.parse().ok())
+        .expect("nanoseconds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arms::ARMS;
+    use sandglass_guests::{DEMOS, generator};
+
+    /// Every arm runs, and comes out the same again.
+    #[test]
+    fn campaigns_repeat_exactly() {
+        let demo = DEMOS.first().expect("a demo");
+        let json = generator("json").wasm;
+        let prepared = Prepared::of("demo", demo.wasm.to_vec(), json, vec![b"{}".to_vec()]);
+        let prepared = prepared.expect("a demo is a target");
+        for arm in ARMS {
+            let run = || {
+                let result = prepared.campaign(*arm, 3, Budget::Execs(300));
+                result.expect("it ends well")
+            };
+            let (first, second) = (run(), run());
+            assert_eq!(first["execs"], 300);
+            assert!(first["branches"].as_u64() > Some(0), "{first}");
+            for key in ["state_hash", "branches", "valid", "bugs"] {
+                let without_time = |value: &Value| match value.as_array() {
+                    Some(bugs) => json!(bugs.iter().map(|bug| &bug["key"]).collect::<Vec<_>>()),
+                    None => value.clone(),
+                };
+                let (first, second) = (without_time(&first[key]), without_time(&second[key]));
+                assert_eq!(first, second, "{}: {key}", arm.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The judge of all arms: replays inputs in an instance of its own, and counts branches.
+//!
+//! In: every outcome of a campaign, in order. Out: how many arms of branches were reached, in the whole
+//! target and in its semantic stage, by any run and by valid ones. Whatever a guidance believes to be
+//! new, keeps, or counts is of no importance here. Runs that are findings do not count.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use sandglass_engine::trial::Status;
+use sandglass_engine::{Interest, Outcome};
+use sandglass_guests::is_semantic;
+use sandglass_instrument::ArmKind;
+use sandglass_instrument::symbols::Symbols;
+use sandglass_runtime::target::Target;
+use sandglass_sandbox::{Limits, Sandbox};
+
+/// Arms of branches that were reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// Anywhere, by any run.
+    pub(crate) branches: u64,
+    /// In the semantic stage, by any run.
+    pub(crate) semantic: u64,
+    /// In the semantic stage, by valid runs.
+    pub(crate) valid_semantic: u64,
+}
+
+/// What is known of one probe.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    is_arm: bool,
+    is_semantic: bool,
+    by_any: bool,
+    by_valid: bool,
+}
+
+/// Counts what a campaign reaches.
+pub(crate) struct Collector {
+    sandbox: Sandbox,
+    interest: Interest,
+    probes: Vec<Seen>,
+    reached: Reached,
+}
+
+impl Collector {
+    /// For one campaign on a subject of this name. On a guest thread only.
+    pub(crate) fn new(subject: &str, target: &Arc<Target>, limits: &Limits) -> Result<Collector> {
+        let sandbox = target.sandbox(target.campaign_build(), limits)?;
+        let symbols = Symbols::new(&target.module.wasm);
+        let map = sandbox.program().probe_map();
+        let semantic: std::collections::BTreeSet<u32> = (map.functions.iter())
+            .map(|function| function.index)
+            .filter(|index| is_semantic(subject, &symbols.function_name(*index)))
+            .collect();
+        let probes = map.probes.iter().map(|probe| Seen {
+            is_arm: probe.kind != ArmKind::Entry,
+            is_semantic: semantic.contains(&probe.function),
+            ..Seen::default()
+        });
+        Ok(Collector {
+            probes: probes.collect(),
+            interest: Interest::new(map.probes.len() as u32, 0),
+            sandbox,
+            reached: Reached::default(),
+        })
+    }
+
+    /// Whether the outcome of a trial shows anything new.
+    pub(crate) fn wants(&self, outcome: &Outcome) -> bool {
+        let (status, Some(detail)) = (outcome.exit.status(), &outcome.detail) else {
+            return false;
+        };
+        let is_new = |&(probe, _): &(u32, u32)| {
+            let seen = &self.probes[probe as usize];
+            !seen.by_any || status == Status::Valid && !seen.by_valid
+        };
+        status != Status::Interesting && detail.counts.iter().any(is_new)
+    }
+
+    /// Looks at the outcome of a trial. Errs if a replay differs from it.
+    pub(crate) fn see(&mut self, outcome: &Outcome) -> Result<()> {
+        if !self.wants(outcome) {
+            return Ok(());
+        }
+        let detail = outcome.detail.as_ref().expect("it shows something");
+        let is_valid = outcome.exit.status() == Status::Valid;
+        let replay = self
+            .sandbox
+            .run(detail.target_input(), &self.interest, true);
+        let again = replay.detail.expect("asked for");
+        ensure!(
+            replay.exit == outcome.exit && again.counts == detail.counts,
+            "a replay ends with {:?}, the trial ended with {:?}",
+            replay.exit,
+            outcome.exit
+        );
+        for (probe, _) in &again.counts {
+            let seen = &mut self.probes[*probe as usize];
+            let by_any = !std::mem::replace(&mut seen.by_any, true);
+            let by_valid = is_valid && !std::mem::replace(&mut seen.by_valid, true);
+            if seen.is_arm {
+                let semantic = u64::from(seen.is_semantic);
+                self.reached.branches += u64::from(by_any);
+                self.reached.semantic += u64::from(by_any) * semantic;
+                self.reached.valid_semantic += u64::from(by_valid) * semantic;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was reached by now.
+    pub(crate) fn reached(&self) -> Reached {
+        self.reached
+    }
+}

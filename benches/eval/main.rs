@@ -1,0 +1,150 @@
+//! Guidances compared: campaigns over subjects, arms and seeds, judged by one collector.
+//!
+//! - `run`: runs campaigns and adds a line of results for each (`campaign.rs`, `collector.rs`);
+//! - `table`: medians, intervals and tests of a file of results (`table.rs`);
+//! - `curves`: coverage and diversity against executions, as SVG (`curves.rs`).
+//!
+//! `benches/eval.sh` builds subjects and reproduces the tables of `benches/EVAL.md`. One campaign is
+//! one thread; several at once share nothing but the machine, and budgets are executions or CPU time.
+//! Limit: the rate of a generator, a target and two resets.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+mod arms;
+mod campaign;
+mod collector;
+mod curves;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use arms::{ARMS, Arm, Pairing, arm};
+use campaign::{Budget, Prepared};
+use clap::{Args, Parser};
+use sandglass_benches::results::{Results, read};
+use sandglass_benches::{Size, heading};
+
+/// Guidances compared, by a separate collector.
+#[derive(Parser)]
+#[command(name = "eval")]
+enum Verb {
+    /// Run campaigns
+    Run(Run),
+    /// Sum up results as Markdown
+    Table {
+        /// A file of results
+        results: PathBuf,
+        /// The arm that others are tested against
+        #[arg(long, value_name = "ARM", default_value = "zest")]
+        against: String,
+    },
+    /// Draw results as SVG
+    Curves {
+        /// A file of results
+        results: PathBuf,
+        /// A folder for the pictures
+        folder: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// Subjects, with a generator each or the first one made for them
+    #[arg(required = true, value_name = "SUBJECT[:GENERATOR]")]
+    subjects: Vec<String>,
+    /// Arms, separated by commas [default: all]
+    #[arg(long, value_name = "ARM", value_delimiter = ',')]
+    arms: Vec<String>,
+    /// Campaigns of each arm on each subject, with seeds 1, 2, 3, …
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    seeds: u64,
+    /// Executions of each campaign
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    execs: u64,
+    /// CPU seconds of each campaign, in place of executions
+    #[arg(long, value_name = "N", conflicts_with = "execs")]
+    seconds: Option<f64>,
+    /// Campaigns at once
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: usize,
+    /// Lines of JSON are added here
+    #[arg(long, value_name = "FILE", default_value = "target/eval.jsonl")]
+    results: PathBuf,
+}
+
+fn main() -> Result<()> {
+    match Verb::parse() {
+        Verb::Run(run) => run.go(),
+        Verb::Table { results, against } => {
+            table::print(&read(&results, "eval"), arm(&against).name);
+            Ok(())
+        }
+        Verb::Curves { results, folder } => draw(&results, &folder),
+    }
+}
+
+fn draw(results: &Path, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let results = read(results, "eval");
+    for group in table::groups(&results) {
+        for measure in ["semantic", "diverse_valid", "b1"] {
+            let budget = group.budget.replace(' ', "-");
+            let path = folder.join(format!("{}-{budget}-{measure}.svg", group.subject));
+            std::fs::write(&path, curves::svg(&group, measure))?;
+            println!("{}", path.display());
+        }
+    }
+    Ok(())
+}
+
+impl Run {
+    fn go(self) -> Result<()> {
+        heading("eval", Size::Large);
+        let arms: Vec<Arm> = match &self.arms[..] {
+            [] => ARMS.to_vec(),
+            names => names.iter().map(|name| arm(name)).collect(),
+        };
+        let budget = match self.seconds {
+            Some(seconds) => Budget::CpuSeconds(seconds),
+            None => Budget::Execs(self.execs),
+        };
+        let pairings = self.subjects.iter().map(|text| Pairing::parse(text));
+        let prepared = pairings.map(|pairing| Prepared::new(&pairing));
+        let prepared = prepared.collect::<Result<Vec<_>>>()?;
+        // Seeds outermost: what is there when somebody stops us is of all arms.
+        let mut jobs = Vec::new();
+        for seed in 1..=self.seeds {
+            for subject in &prepared {
+                jobs.extend(arms.iter().map(|arm| (subject, *arm, seed)));
+            }
+        }
+        let (next, results) = (
+            AtomicUsize::new(0),
+            Mutex::new(Results::open(&self.results)),
+        );
+        let work = || -> Result<()> {
+            while let Some((subject, arm, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let result = subject.campaign(*arm, *seed, budget)?;
+                println!(
+                    "{:16} {:16} seed {seed:2} {:>8} execs {:7.2} s {:>8} valid {:>6} semantic",
+                    result["subject"].as_str().unwrap_or_default(),
+                    arm.name,
+                    result["execs"],
+                    result["cpu_s"].as_f64().unwrap_or_default(),
+                    result["valid"],
+                    result["semantic"],
+                );
+                results.lock().expect("nobody panicked").add(result);
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+            let mut ended = threads.into_iter().map(join);
+            ended.try_for_each(|end| end.expect("nobody panics"))
+        })
+    }
+}
