@@ -273,7 +273,7 @@ enum Term {
 fn term(d: &mut Drawing) -> Made<Term> {
     d.open(7)?;
     let term = match d.int(0, Role::Structure, 0, 4)? {
-        0 | 1 | 2 => Term::Number(d.int(1, Role::Value, -1, 10)?),
+        0..=2 => Term::Number(d.int(1, Role::Value, -1, 10)?),
         3 => Term::Add(Box::new(term(d)?), Box::new(term(d)?)),
         _ => Term::Div(Box::new(term(d)?), Box::new(term(d)?)),
     };

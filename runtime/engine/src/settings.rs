@@ -41,6 +41,33 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// A switch.
+    pub const fn switch(name: &'static str, summary: &'static str, default: bool) -> Setting {
+        Setting {
+            name,
+            summary,
+            kind: SettingKind::Switch { default },
+        }
+    }
+
+    /// A number of a range.
+    pub const fn number(
+        name: &'static str,
+        summary: &'static str,
+        range: std::ops::RangeInclusive<u64>,
+        default: u64,
+    ) -> Setting {
+        Setting {
+            name,
+            summary,
+            kind: SettingKind::Number {
+                min: *range.start(),
+                max: *range.end(),
+                default,
+            },
+        }
+    }
+
     /// The values it takes: `on|off`, `1..=7`, or all names.
     pub fn range(&self) -> String {
         match self.kind {

@@ -3,12 +3,13 @@
 //! In: a sequence of choices and a test. Out: a sequence that is no larger in *shortlex* order: fewer
 //! draws first, then simpler values from the front. As every candidate is given to the generator,
 //! what comes out is something that it can make. Hypothesis's internal reduction (MacIver and
-//! Donaldson, ECOOP 2020), one pass per file; they take turns until none of them
-//! helps. What the test does is not known here.
+//! Donaldson, ECOOP 2020), one pass per file (`pairs` is what two of them share); they take turns
+//! until none of them helps. What the test does is not known here.
 
 mod delete;
 mod descend;
 mod lower;
+mod pairs;
 mod redistribute;
 mod resize;
 mod sort;

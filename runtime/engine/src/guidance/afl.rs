@@ -13,9 +13,9 @@
 //! - an input is trimmed once it is kept and not once it is chosen;
 //! - edges are exact arms, entries and calls, without hash collisions, and counts do not wrap.
 
-use super::byte_loop::{ByteLoop, LoopConfig};
+use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{InputKind, Spec, Strategy};
-use crate::settings::{Setting, SettingKind, Settings};
+use crate::settings::{Setting, Settings};
 
 /// The guidance `afl`.
 pub static SPEC: Spec = Spec {
@@ -30,40 +30,12 @@ pub static SPEC: Spec = Spec {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "splice",
-        summary: "rounds of splicing after havoc",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "culling",
-        summary: "prefer the cheapest testcase of each edge",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "energy",
-        summary: "more children for fast, large, late and deep testcases",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "trim",
-        summary: "shorten testcases as long as their trace stays",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "autodict",
-        summary: "use tokens found in the program's data",
-        kind: SettingKind::Switch { default: false },
-    },
-    Setting {
-        name: "stack_pow2",
-        summary: "2^(1 + below(this)) stacked operators per child",
-        kind: SettingKind::Number {
-            min: 1,
-            max: 8,
-            default: 7,
-        },
-    },
+    SPLICE,
+    CULLING,
+    ENERGY,
+    TRIM,
+    Setting::switch("autodict", "use tokens found in the program's data", false),
+    stack_pow2(7),
 ];
 
 fn new(settings: &Settings) -> Strategy {

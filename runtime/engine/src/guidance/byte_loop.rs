@@ -18,6 +18,7 @@ use crate::dictionary::{Token, TokenSource};
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::schedule::{HAVOC_MAX_MULT, Queue};
+use crate::settings::Setting;
 use crate::solve::{self, Solution};
 use crate::splice::splice;
 use crate::trial::{Status, Variant};
@@ -42,6 +43,28 @@ const CROWD: usize = 64;
 const SOLUTIONS_AT_ONCE: usize = 128;
 /// Most tokens taken from comparisons, as AFL's `MAX_AUTO_EXTRAS`.
 const TOKENS_MAX: usize = 500;
+
+/// Settings that the guidances of this loop share.
+pub(super) const SPLICE: Setting =
+    Setting::switch("splice", "rounds of splicing after havoc", true);
+pub(super) const CULLING: Setting =
+    Setting::switch("culling", "prefer the cheapest testcase of each edge", true);
+pub(super) const ENERGY: Setting = Setting::switch(
+    "energy",
+    "more children for fast, large, late and deep testcases",
+    true,
+);
+pub(super) const TRIM: Setting = Setting::switch(
+    "trim",
+    "shorten testcases as long as their trace stays",
+    true,
+);
+
+/// The setting `stack_pow2`.
+pub(super) const fn stack_pow2(default: u64) -> Setting {
+    let summary = "2^(1 + below(this)) stacked operators per child";
+    Setting::number("stack_pow2", summary, 1..=8, default)
+}
 
 /// What a byte guidance is in particular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::jqf::Ranges;
 use crate::rng::Rng;
-use crate::settings::{Setting, SettingKind, Settings};
+use crate::settings::{Setting, Settings};
 
 /// The guidance `quickcheck`.
 pub static SPEC: Spec = Spec {
@@ -25,11 +25,11 @@ pub static SPEC: Spec = Spec {
 };
 
 /// Common to the guidances whose choices are tapes.
-pub(super) const OFF_BY_ONE: Setting = Setting {
-    name: "off-by-one",
-    summary: "ranges never come to their end, as in JQF's source of randomness",
-    kind: SettingKind::Switch { default: false },
-};
+pub(super) const OFF_BY_ONE: Setting = Setting::switch(
+    "off-by-one",
+    "ranges never come to their end, as in JQF's source of randomness",
+    false,
+);
 
 /// How ranges are decoded under these settings.
 pub(super) fn ranges(settings: &Settings) -> Ranges {

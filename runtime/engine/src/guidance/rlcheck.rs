@@ -19,7 +19,7 @@ use crate::choice::ChoicePlan;
 use crate::choice::policy::{Abstraction, Step, Table, episode};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
-use crate::settings::{Setting, SettingKind, Settings};
+use crate::settings::{Setting, Settings};
 use crate::trial::Status;
 
 const REWARD_NEW: i64 = 20;
@@ -35,34 +35,28 @@ pub static SPEC: Spec = Spec {
     batch: 1,
     lookahead: 1,
     settings: &[
-        Setting {
-            name: "window",
-            summary: "how many of the last labels and numbers a choice depends on",
-            kind: SettingKind::Number {
-                min: 0,
-                max: 64,
-                default: 5,
-            },
-        },
-        Setting {
-            name: "epsilon",
-            summary: "per cent of the choices that are random",
-            kind: SettingKind::Number {
-                min: 0,
-                max: 100,
-                default: 25,
-            },
-        },
-        Setting {
-            name: "scopes",
-            summary: "leaving a span forgets what was chosen inside; else all choices count",
-            kind: SettingKind::Switch { default: true },
-        },
-        Setting {
-            name: "carry-failures",
-            summary: "credit the choices of a finding to the next trial, as the published code does",
-            kind: SettingKind::Switch { default: false },
-        },
+        Setting::number(
+            "window",
+            "how many of the last labels and numbers a choice depends on",
+            0..=64,
+            5,
+        ),
+        Setting::number(
+            "epsilon",
+            "per cent of the choices that are random",
+            0..=100,
+            25,
+        ),
+        Setting::switch(
+            "scopes",
+            "leaving a span forgets what was chosen inside; else all choices count",
+            true,
+        ),
+        Setting::switch(
+            "carry-failures",
+            "credit the choices of a finding to the next trial, as the published code does",
+            false,
+        ),
     ],
     new,
 };

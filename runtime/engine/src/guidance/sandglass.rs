@@ -14,9 +14,9 @@
 //!
 //! Each of these is a setting, so that it can be measured without.
 
-use super::byte_loop::{ByteLoop, LoopConfig};
+use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{InputKind, Spec, Strategy};
-use crate::settings::{Setting, SettingKind, Settings};
+use crate::settings::{Setting, Settings};
 
 /// The guidance `sandglass`.
 pub static SPEC: Spec = Spec {
@@ -31,60 +31,32 @@ pub static SPEC: Spec = Spec {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "solve",
-        summary: "write what a comparison wants over what it read",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "climb",
-        summary: "approach comparisons whose operands are computed",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "autodict",
-        summary: "use tokens found in the program's data and comparisons",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "trim",
-        summary: "shorten testcases as long as their trace stays",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "keep_valid",
-        summary: "keep the first valid input of each edge",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "splice",
-        summary: "rounds of splicing after havoc",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "culling",
-        summary: "prefer the cheapest testcase of each edge",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "energy",
-        summary: "more children for fast, large, late and deep testcases",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "append",
-        summary: "insert blocks behind the last byte, too",
-        kind: SettingKind::Switch { default: true },
-    },
-    Setting {
-        name: "stack_pow2",
-        summary: "2^(1 + below(this)) stacked operators per child",
-        kind: SettingKind::Number {
-            min: 1,
-            max: 8,
-            default: 4,
-        },
-    },
+    Setting::switch(
+        "solve",
+        "write what a comparison wants over what it read",
+        true,
+    ),
+    Setting::switch(
+        "climb",
+        "approach comparisons whose operands are computed",
+        true,
+    ),
+    Setting::switch(
+        "autodict",
+        "use tokens found in the program's data and comparisons",
+        true,
+    ),
+    TRIM,
+    Setting::switch(
+        "keep_valid",
+        "keep the first valid input of each edge",
+        true,
+    ),
+    SPLICE,
+    CULLING,
+    ENERGY,
+    Setting::switch("append", "insert blocks behind the last byte, too", true),
+    stack_pow2(4),
 ];
 
 fn new(settings: &Settings) -> Strategy {

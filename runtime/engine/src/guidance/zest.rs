@@ -23,7 +23,7 @@ use crate::choice::jqf::{Ranges, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
-use crate::settings::{Setting, SettingKind, Settings};
+use crate::settings::{Setting, Settings};
 use crate::trial::Status;
 
 const PAPER: &str = "Padhye et al., Semantic Fuzzing with Zest, ISSTA 2019";
@@ -40,7 +40,7 @@ pub static SPEC: Spec = Spec {
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[
-        switch("count", "save inputs for new hit counts", true),
+        Setting::switch("count", "save inputs for new hit counts", true),
         VALID,
         VALID_ONLY,
         STICKY,
@@ -61,21 +61,13 @@ pub static SPEC_PAPER: Spec = Spec {
     new: new_paper,
 };
 
-const VALID: Setting = switch("valid", "save inputs for new coverage of valid ones", true);
-const VALID_ONLY: Setting = switch("valid-only", "save valid inputs only", false);
-const STICKY: Setting = switch(
+const VALID: Setting = Setting::switch("valid", "save inputs for new coverage of valid ones", true);
+const VALID_ONLY: Setting = Setting::switch("valid-only", "save valid inputs only", false);
+const STICKY: Setting = Setting::switch(
     "sticky",
     "an input that was favoured stays so, as in JQF since 2023",
     false,
 );
-
-const fn switch(name: &'static str, summary: &'static str, default: bool) -> Setting {
-    Setting {
-        name,
-        summary,
-        kind: SettingKind::Switch { default },
-    }
-}
 
 fn new(settings: &Settings) -> Strategy {
     let saves_count = settings.is_on("count");
