@@ -169,9 +169,32 @@ impl<T> Run<T> {
 ///
 /// When `generator` panics, and when it is itself called within a run.
 pub fn run<T>(source: Source, generator: impl FnOnce() -> T) -> Run<T> {
+    with(
+        match source {
+            Source::Seeded(seed) => Answers::Seeded(SplitMix(seed)),
+            Source::Recorded(choices) => Answers::Recorded(choices.into_iter()),
+        },
+        generator,
+    )
+}
+
+/// Runs a generator whose draws somebody else answers, for example an engine: who is told the site, the role and the
+/// domain of each, and ends the run as [`Outcome::Overrun`] with nothing, or with what is no answer.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn run_answered<T>(
+    answer: impl FnMut(u32, Role, Domain) -> Option<Choice> + 'static,
+    generator: impl FnOnce() -> T,
+) -> Run<T> {
+    with(Answers::Asked(Box::new(answer)), generator)
+}
+
+fn with<T>(answers: Answers, generator: impl FnOnce() -> T) -> Run<T> {
     HOST.with_borrow_mut(|host| {
         assert!(host.is_none(), "a run within a run");
-        *host = Some(Host::new(source));
+        *host = Some(Host::new(answers));
     });
     let result = catch_unwind(AssertUnwindSafe(generator));
     let host = HOST.take().expect("the run set it");
@@ -220,15 +243,13 @@ struct Host {
 enum Answers {
     Seeded(SplitMix),
     Recorded(std::vec::IntoIter<Choice>),
+    Asked(Box<dyn FnMut(u32, Role, Domain) -> Option<Choice>>),
 }
 
 impl Host {
-    fn new(source: Source) -> Host {
+    fn new(answers: Answers) -> Host {
         Host {
-            answers: match source {
-                Source::Seeded(seed) => Answers::Seeded(SplitMix(seed)),
-                Source::Recorded(choices) => Answers::Recorded(choices.into_iter()),
-            },
+            answers,
             drawn: Vec::new(),
             spans: Vec::new(),
             open: Vec::new(),
@@ -251,6 +272,7 @@ impl Host {
         let choice = match &mut self.answers {
             Answers::Seeded(random) => domain.sample(random),
             Answers::Recorded(choices) => choices.next().ok_or(End::Overrun)?,
+            Answers::Asked(answer) => answer(site.id(), site.role(), domain).ok_or(End::Overrun)?,
         };
         if !domain.contains(&choice) {
             return Err(End::Overrun);

@@ -1,6 +1,8 @@
-//! What several tests need: hostile files, and how an outcome is named in guests' headers.
+//! What several tests need: hostile files, generators run natively, and how an outcome is named in
+//! guests' headers.
 
 pub mod hostile;
+pub mod natively;
 
 use sandglass_engine::Exit;
 

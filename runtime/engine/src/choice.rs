@@ -10,6 +10,7 @@
 pub mod crossover;
 pub mod drawing;
 pub mod geometric;
+pub mod influence;
 pub mod jqf;
 pub mod plan;
 pub mod policy;

@@ -8,6 +8,7 @@
 
 mod delete;
 mod descend;
+mod equal;
 mod lower;
 mod pairs;
 mod redistribute;
@@ -51,6 +52,7 @@ pub fn shrink<E>(choices: ChoiceSequence, execs_max: u64, test: Test<'_, E>) -> 
         delete::pass(&mut search)?;
         resize::pass(&mut search)?;
         lower::pass(&mut search)?;
+        equal::pass(&mut search)?;
         together::pass(&mut search)?;
         redistribute::pass(&mut search)?;
         sort::pass(&mut search)?;

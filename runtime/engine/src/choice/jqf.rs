@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::geometric::Geometric;
 use super::source::Answer;
-use super::{ChoiceSequence, Domain, Draw, Role};
+use super::{ChoiceSequence, Domain, Draw};
 use crate::rng::Rng;
 
 /// The longest tape.
@@ -250,12 +250,12 @@ fn double_bits(bits: u64) -> u64 {
     (bits & 0x3ff_ffff) << 27 | (bits >> 32) & 0x7ff_ffff
 }
 
-/// The bytes from which the draws of a sequence with these roles were decoded: a tape without what
-/// was never asked for. Only for sequences that a tape answered.
-pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(Role) -> bool) -> Vec<u8> {
+/// The bytes from which some draws of a sequence were decoded: a tape without what was never asked
+/// for. Only for sequences that a tape answered.
+pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(&Draw) -> bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(sequence.nodes.len() * 4 + sequence.payload.len());
     for (node, payload) in sequence.iter() {
-        if has(node.draw.role) {
+        if has(&node.draw) {
             bytes.extend_from_slice(&node.bits.to_le_bytes()[..width(node.draw.domain)]);
             bytes.extend_from_slice(payload);
         }
@@ -271,6 +271,7 @@ pub fn tape_bytes(sequence: &ChoiceSequence) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Role;
     use super::*;
 
     fn tape(bytes: &[u8]) -> Tape {

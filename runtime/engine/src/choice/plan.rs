@@ -12,7 +12,7 @@ use super::jqf::{End, Ranges, Tape};
 use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
-use super::split::Split;
+use super::split::{Division, Split};
 use crate::ratio::Ratio;
 use crate::rng::{Rng, derive};
 
@@ -82,6 +82,8 @@ pub enum ChoicePlan {
         values: Arc<[u8]>,
         /// Which of them is mutated.
         half: Option<Half>,
+        /// Which draws are answered by which.
+        division: Division,
         /// Seed of the child.
         seed: u64,
         /// How ranges are decoded.
@@ -145,6 +147,7 @@ impl ChoicePlan {
                 structure,
                 values,
                 half,
+                division,
                 seed,
                 ranges,
             } => {
@@ -162,6 +165,7 @@ impl ChoicePlan {
                 Source::Split(Split {
                     structure: extends(s, 1),
                     values: extends(v, 2),
+                    division: division.clone(),
                 })
             }
             ChoicePlan::Crossed {
@@ -259,6 +263,7 @@ mod tests {
                 structure: bytes.clone(),
                 values: bytes.clone(),
                 half,
+                division: Division::Annotated,
                 seed: 1,
                 ranges: Ranges::Whole,
             };

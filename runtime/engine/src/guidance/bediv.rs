@@ -7,7 +7,9 @@
 //! `bediv-structure` saves only inputs whose tape of structure no saved input has.
 //!
 //! Departures: those of `zest`. The user's seeds are left alone: a file of bytes does not say which
-//! of the two tapes it is.
+//! of the two tapes it is. By a setting, which draws are structure is learnt ([`Influence`]) where the
+//! generator's author did not say, or even if he did; what was saved is divided anew then, but not the
+//! structures that `bediv-structure` remembers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,15 +21,16 @@ use super::jqf::rotation::{Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, ranges};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
+use crate::choice::influence::Influence;
 use crate::choice::jqf::{Ranges, tape_of};
 use crate::choice::plan::Half;
-use crate::choice::split::is_structure;
-use crate::choice::{ChoicePlan, ChoiceSequence};
+use crate::choice::split::{Division, Roles};
+use crate::choice::{ChoicePlan, ChoiceSequence, Draw};
 use crate::corpus::{Reason, TestcaseId};
 use crate::feedback::{TraceId, raw_trace};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
-use crate::settings::Settings;
+use crate::settings::{Setting, SettingKind, Settings};
 use crate::trial::Status;
 
 const PAPER: &str = "Nguyen and Grunske, BeDivFuzz, ICSE 2022";
@@ -44,7 +47,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     input: InputKind::Choices,
     batch: 1,
     lookahead: 1,
-    settings: &[OFF_BY_ONE],
+    settings: &[OFF_BY_ONE, SPLIT],
     new: new_simple,
 };
 
@@ -56,13 +59,20 @@ pub static SPEC_STRUCTURE: Spec = Spec {
     ..SPEC_SIMPLE
 };
 
+const SPLIT: Setting = Setting {
+    name: "split",
+    summary: "which draws are structure: as marked, learnt where nothing is marked, or learnt alone",
+    kind: SettingKind::OneOf {
+        names: &["annotated", "learnt", "learnt-only"],
+    },
+};
+
 fn new_simple(settings: &Settings) -> Strategy {
-    Strategy::Bediv(Box::new(Bediv::new(ranges(settings), None)))
+    Strategy::Bediv(Box::new(Bediv::new(settings, None)))
 }
 
 fn new_structure(settings: &Settings) -> Strategy {
-    let structures = Some(BTreeSet::new());
-    Strategy::Bediv(Box::new(Bediv::new(ranges(settings), structures)))
+    Strategy::Bediv(Box::new(Bediv::new(settings, Some(BTreeSet::new()))))
 }
 
 /// How one half has fared with the present parent.
@@ -74,17 +84,15 @@ struct Score {
     rewards: u32,
 }
 
-/// An input: the tapes of structure and of values.
-type Tapes = (Arc<[u8]>, Arc<[u8]>);
-
 /// The state of BeDivFuzz.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bediv {
     ranges: Ranges,
     coverage: Coverage,
     rotation: Rotation,
-    /// The tapes of each testcase.
-    tapes: Vec<Tapes>,
+    division: Division,
+    /// What was seen of each site, if it matters.
+    influence: Influence,
     /// Raw traces of valid runs.
     traces: BTreeSet<TraceId>,
     /// Hashes of the tapes of structure of testcases, where only new ones are saved.
@@ -98,12 +106,17 @@ pub struct Bediv {
 }
 
 impl Bediv {
-    fn new(ranges: Ranges, structures: Option<BTreeSet<u128>>) -> Bediv {
+    fn new(settings: &Settings, structures: Option<BTreeSet<u128>>) -> Bediv {
         Bediv {
-            ranges,
+            ranges: ranges(settings),
             coverage: Coverage::default(),
             rotation: Rotation::new(Favour::Dynamic),
-            tapes: Vec::new(),
+            division: match settings.number(SPLIT.name) {
+                0 => Division::Annotated,
+                1 => Division::Learnt(Arc::default()),
+                _ => Division::LearntOnly(Arc::default()),
+            },
+            influence: Influence::default(),
             traces: BTreeSet::new(),
             structures,
             scores: [Score::default(); 2],
@@ -112,19 +125,21 @@ impl Bediv {
         }
     }
 
-    fn child(&mut self, rng: &mut Rng) -> ChoicePlan {
+    fn child(&mut self, view: &View<'_>, rng: &mut Rng) -> ChoicePlan {
         if self.rotation.turn(self.coverage.covered()) {
             self.scores = [Score::default(); 2];
         }
         self.rotation.bear();
         let parent = self.rotation.parent();
-        let (structure, values) = self.tapes[parent.index()].clone();
+        let choices = view.corpus.get(parent).choices.as_deref();
+        let (structure, values) = (self.tape(choices, true), self.tape(choices, false));
         let of_structure = values.is_empty() || prefers_structure(self.scores, rng);
         self.scores[usize::from(!of_structure)].children += 1;
         self.flight = Some((parent, of_structure));
         ChoicePlan::Split {
-            structure,
-            values,
+            structure: structure.into(),
+            values: values.into(),
+            division: self.division.clone(),
             half: Some(if of_structure {
                 Half::Structure
             } else {
@@ -135,10 +150,36 @@ impl Bediv {
         }
     }
 
+    /// What was asked for of the tape of structure, or of that of values.
+    fn tape(&self, choices: Option<&ChoiceSequence>, of_structure: bool) -> Vec<u8> {
+        let is_of = |draw: &Draw| self.division.is_structure(draw) == of_structure;
+        choices.map_or(Vec::new(), |choices| tape_of(choices, is_of))
+    }
+
+    /// Hash of what was asked for of the tape of structure.
+    fn structure_of(&self, choices: Option<&ChoiceSequence>) -> u128 {
+        let hash = blake3::hash(&self.tape(choices, true));
+        let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
+        u128::from_le_bytes(*low)
+    }
+
     /// Whether nothing saved has this structure.
     fn is_new_structure(&self, choices: Option<&ChoiceSequence>) -> bool {
         let structures = self.structures.as_ref();
-        structures.is_none_or(|known| !known.contains(&structure_of(choices)))
+        structures.is_none_or(|known| !known.contains(&self.structure_of(choices)))
+    }
+
+    /// Learns which draws are structure from a child and its parent.
+    fn learn(&mut self, parent: Option<&ChoiceSequence>, child: Option<&ChoiceSequence>) {
+        let (Division::Learnt(roles) | Division::LearntOnly(roles)) = &mut self.division else {
+            return;
+        };
+        if let (Some(parent), Some(child)) = (parent, child)
+            && self.influence.learn(parent, child)
+        {
+            let learnt = self.influence.sites();
+            *roles = Arc::new(learnt.map(|(site, e)| (site, e.role())).collect::<Roles>());
+        }
     }
 }
 
@@ -157,27 +198,20 @@ fn prefers_structure([structure, values]: [Score; 2], rng: &mut Rng) -> bool {
     }
 }
 
-/// Hash of what was asked for of the tape of structure.
-fn structure_of(choices: Option<&ChoiceSequence>) -> u128 {
-    let tape = choices.map_or(Vec::new(), |choices| tape_of(choices, is_structure));
-    let hash = blake3::hash(&tape);
-    let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
-    u128::from_le_bytes(*low)
-}
-
 impl Guidance for Bediv {
-    fn plan(&mut self, _: &View<'_>, rng: &mut Rng, _: u32, groups: &mut Vec<Group>) {
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, _: u32, groups: &mut Vec<Group>) {
         let plan = if self.rotation.is_empty() {
             self.flight = None;
             ChoicePlan::Split {
                 structure: Arc::from([]),
                 values: Arc::from([]),
+                division: self.division.clone(),
                 half: None,
                 seed: rng.word(),
                 ranges: self.ranges,
             }
         } else {
-            self.child(rng)
+            self.child(view, rng)
         };
         groups.push(Group::of_choices(
             plan,
@@ -186,7 +220,7 @@ impl Guidance for Bediv {
         ));
     }
 
-    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
         let is_valid = judged.outcome.exit.status() == Status::Valid;
         let counts = &judged.detail.counts;
         let is_new_trace = is_valid && self.traces.insert(raw_trace(counts));
@@ -201,6 +235,12 @@ impl Guidance for Bediv {
             () => None,
         };
         let choices = judged.detail.choices.as_deref();
+        // Without counts the target did not run: the generator did not come to its end.
+        if let Some((parent, _)) = self.flight
+            && !counts.is_empty()
+        {
+            self.learn(view.corpus.get(parent).choices.as_deref(), choices);
+        }
         match reason {
             Some(reason) if is_valid && self.is_new_structure(choices) => {
                 self.responsibilities = added.responsibilities;
@@ -217,14 +257,9 @@ impl Guidance for Bediv {
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let choices = judged.detail.choices.as_deref();
-        let tape = |of: &dyn Fn(crate::choice::Role) -> bool| {
-            Arc::from(choices.map_or(Vec::new(), |choices| tape_of(choices, of)))
-        };
-        let tapes = (tape(&is_structure), tape(&|role| !is_structure(role)));
-        self.tapes.push(tapes);
+        let structure = self.structure_of(judged.detail.choices.as_deref());
         if let Some(structures) = &mut self.structures {
-            structures.insert(structure_of(choices));
+            structures.insert(structure);
         }
         let probes = std::mem::take(&mut self.responsibilities);
         let non_zero = judged.detail.counts.len() as u32;
@@ -234,8 +269,10 @@ impl Guidance for Bediv {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::choice::{ChoiceNode, Domain, Draw, Role};
+    use crate::choice::{ChoiceNode, Domain, Role};
     use crate::guidance::script::Script;
     use crate::trial::Exit;
 
@@ -273,8 +310,10 @@ mod tests {
 
     impl Trials {
         fn new(structures: Option<BTreeSet<u128>>) -> Trials {
+            let settings = Settings::new(SPEC_SIMPLE.settings, &BTreeMap::new());
+            let settings = settings.expect("defaults are right");
             Trials {
-                bediv: Bediv::new(Ranges::Whole, structures),
+                bediv: Bediv::new(&settings, structures),
                 script: Script::new(),
             }
         }

@@ -1,9 +1,11 @@
 //! Scripted trials, for the tests of guidances: what becomes of a run with this trace?
 
+use std::sync::Arc;
+
 use super::{Guidance, Judged, Judgement, News, View};
 use crate::batch::Group;
 use crate::choice::ChoiceSequence;
-use crate::corpus::{Corpus, Reason, TestcaseId};
+use crate::corpus::{Corpus, Reason, Testcase};
 use crate::feedback::Interest;
 use crate::rng::Rng;
 use crate::trial::{Detail, Exit, Outcome};
@@ -13,7 +15,19 @@ pub(super) struct Script {
     corpus: Corpus,
     interest: Interest,
     rng: Rng,
-    saved: u32,
+}
+
+macro_rules! view {
+    ($script:ident) => {
+        View {
+            corpus: &$script.corpus,
+            interest: &$script.interest,
+            seeds: &[],
+            tokens: &[],
+            input_bytes_max: 100,
+            trials: 0,
+        }
+    };
 }
 
 impl Script {
@@ -22,7 +36,6 @@ impl Script {
             corpus: Corpus::default(),
             interest: Interest::new(8, 0),
             rng: Rng::new(3),
-            saved: 0,
         }
     }
 
@@ -35,14 +48,7 @@ impl Script {
         choices: Option<ChoiceSequence>,
         counts: &[(u32, u32)],
     ) -> Option<Reason> {
-        let view = View {
-            corpus: &self.corpus,
-            interest: &self.interest,
-            seeds: &[],
-            tokens: &[],
-            input_bytes_max: 100,
-            trials: 0,
-        };
+        let view = view!(self);
         let mut groups: Vec<Group> = Vec::new();
         guidance.plan(&view, &mut self.rng, 1, &mut groups);
         assert!(guidance.begin(&view, &groups[0], 0));
@@ -71,14 +77,26 @@ impl Script {
             false => guidance.judge(&view, &judged),
         };
         let reason = match judgement {
-            Judgement::Keep(reason) => {
-                guidance.kept(&view, TestcaseId(self.saved), &judged);
-                self.saved += 1;
-                Some(reason)
-            }
+            Judgement::Keep(reason) => Some(reason),
             _ => None,
         };
-        guidance.end_batch(&view);
+        if let Some(reason) = reason {
+            let id = self.corpus.add(Testcase {
+                bytes: Arc::from([]),
+                made: None,
+                choices: detail.choices.clone().map(|choices| Arc::new(*choices)),
+                fuel: 1,
+                edges: counts.len() as u32,
+                trace_hash: 0,
+                valid: exit == Exit::Valid,
+                depth: 1,
+                parent: None,
+                reason,
+                trial: 0,
+            });
+            guidance.kept(&view!(self), id, &judged);
+        }
+        guidance.end_batch(&view!(self));
         reason
     }
 }

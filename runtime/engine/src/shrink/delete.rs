@@ -2,7 +2,7 @@
 
 use super::Search;
 
-const LENGTHS: [usize; 4] = [8, 4, 2, 1];
+const LENGTHS: [usize; 8] = [8, 7, 6, 5, 4, 3, 2, 1];
 
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
     for len in LENGTHS {
