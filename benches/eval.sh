@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Guidances compared on the subjects with a semantic stage, judged by one collector.
 #
-#   benches/eval.sh executions [OPTION…]   13 arms, 10 seeds, 20,000 executions each       (2 hours of CPU time)
+#   benches/eval.sh executions [OPTION…]   8 arms, 10 seeds, 30,000 executions each        (1 hour of CPU time)
 #   benches/eval.sh time [OPTION…]         5 arms, 10 seeds, 10 CPU seconds each           (50 minutes of CPU time)
 #   benches/eval.sh tables                 the tables of benches/EVAL.md, from the results that are checked in
 #   options: those of `eval run`, such as --jobs N, --seeds N, --arms ARM,ARM; they come last, so they win
@@ -20,7 +20,7 @@ fi
 subjects=(libxml2-xsd lua-load quickjs-compile rust-naga rust-wasm sqlite-steps)
 guests/build-subjects.sh "${subjects[@]}"
 case $row in
-executions) budget=(--execs 20000) ;;
+executions) budget=(--execs 30000 --arms quickcheck,afl-text,zest,bediv-simple,bediv-structure,bediv-learnt,rlcheck,zeugma) ;;
 time) budget=(--seconds 10 --arms quickcheck,afl-text,zest,bediv-simple,zeugma) ;;
 esac
 results=target/eval/$row.jsonl

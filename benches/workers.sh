@@ -22,9 +22,9 @@ trap 'rm -rf "$work"' EXIT
 campaign() {
   local name=$1 subject=$2
   shift 2
-  rm -rf "${work:?}/$name"
-  "$program" fuzz "target/subjects/$subject.wasm" "guests/subjects/$subject/seeds" --out "$work/$name" \
-    --max-len 4096 --json "$@" | tail -n 1 > "$work/$name.json"
+  # A new folder each time: ext4 looks for a new file's inode past all that were freed in the last seconds.
+  "$program" fuzz "target/subjects/$subject.wasm" "guests/subjects/$subject/seeds" \
+    --out "$(mktemp -d "$work/campaign.XXXXXX")" --max-len 4096 --json "$@" | tail -n 1 > "$work/$name.json"
 }
 
 # field NAME KEY: a number or a string of a summary

@@ -34,11 +34,9 @@ const fn generated(name: &'static str, guidance: &'static str) -> Arm {
     }
 }
 
-const fn crossover(name: &'static str, crossover: &'static [(&'static str, &'static str)]) -> Arm {
-    Arm {
-        settings: crossover,
-        ..generated(name, "zeugma")
-    }
+/// With a setting.
+const fn set(arm: Arm, settings: &'static [(&'static str, &'static str)]) -> Arm {
+    Arm { settings, ..arm }
 }
 
 /// All arms, baselines first.
@@ -53,12 +51,22 @@ pub(crate) const ARMS: &[Arm] = &[
     generated("zest-paper", "zest-paper"),
     generated("bediv-simple", "bediv-simple"),
     generated("bediv-structure", "bediv-structure"),
+    set(
+        generated("bediv-learnt", "bediv-simple"),
+        &[("split", "learnt-only")],
+    ),
     generated("rlcheck", "rlcheck"),
     generated("rlcheck-greybox", "rlcheck-greybox"),
     generated("zeugma", "zeugma"),
-    crossover("zeugma-one-point", &[("crossover", "one-point")]),
-    crossover("zeugma-two-point", &[("crossover", "two-point")]),
-    crossover("zeugma-none", &[("crossover", "none")]),
+    set(
+        generated("zeugma-one-point", "zeugma"),
+        &[("crossover", "one-point")],
+    ),
+    set(
+        generated("zeugma-two-point", "zeugma"),
+        &[("crossover", "two-point")],
+    ),
+    set(generated("zeugma-none", "zeugma"), &[("crossover", "none")]),
 ];
 
 /// The arm of this name.

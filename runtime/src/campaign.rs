@@ -252,7 +252,7 @@ impl Campaign<'_> {
                 self.last_new_exec = trial + 1;
                 let testcase = self.engine.corpus().get(id);
                 let bytes = testcase.target_input().len() as u64;
-                let file = self.store.keep_testcase(testcase)?;
+                let file = self.store.keep_testcase(testcase);
                 self.files.add(id, file.clone());
                 self.emit(Event::Kept(Kept {
                     id: id.0,
@@ -331,12 +331,12 @@ impl Campaign<'_> {
         let testcase = self.engine.corpus().get(id);
         let (file, bytes) = (store::testcase_name(testcase), testcase.bytes.len());
         if self.files.name(id) == file {
-            // Trimmed several times in one batch: the last form is on disk.
+            // Trimmed several times in one batch: the last form is kept.
             return Ok(());
         }
-        self.store.keep_testcase(testcase)?;
+        self.store.keep_testcase(testcase);
         if let Some(unused) = self.files.replace(id, file.clone()) {
-            self.store.drop_input(&unused)?;
+            self.store.drop_testcase(&unused)?;
         }
         self.emit(Event::Trimmed(Trimmed {
             id: id.0,
@@ -458,7 +458,7 @@ impl Campaign<'_> {
             state_hash: self.engine.state_hash(),
         };
         self.store.record_event(&Event::Summary(summary.clone()));
-        self.store.sync_events()?;
+        self.store.finish()?;
         self.session
             .reporter
             .report(&Event::Summary(summary.clone()));

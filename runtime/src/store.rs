@@ -17,7 +17,7 @@
 //! repeated and comes out the same. This module decides nothing and knows
 //! neither the engine's state (an opaque value) nor how inputs are run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,9 @@ pub struct Store {
     root: PathBuf,
     _lock: File,
     events: EventLog,
+    /// Testcases that are not written yet, by name: the input, and the choices
+    /// as text.
+    pending: BTreeMap<String, (Vec<u8>, Option<String>)>,
 }
 
 /// A folder that is locked and understood, before any event is touched.
@@ -175,6 +178,7 @@ impl Opened {
             root,
             _lock: self.lock,
             events,
+            pending: BTreeMap::new(),
         };
         let resumed = checkpoint.map(|(header, state)| Resumed {
             state,
@@ -202,37 +206,42 @@ impl Store {
         self.events.flush()
     }
 
-    /// Keeps an input, under the hash of its bytes; returns the name.
-    ///
-    /// Not forced to disk: a checkpoint holds every input, and
-    /// [`Store::restore_corpus`] writes what is missing.
-    pub fn keep_input(&self, input: &[u8]) -> Result<String> {
-        let name = input_name(input);
-        let path = self.root.join("corpus").join(&name);
-        if !path.exists() {
-            atomic::write(&self.root.join("tmp"), &path, input, Durability::Process)?;
-        }
-        Ok(name)
-    }
-
     /// Keeps a testcase: its input, and under the same name the choices behind
     /// it; returns the name.
-    pub fn keep_testcase(&self, testcase: &Testcase) -> Result<String> {
-        let Some(choices) = &testcase.choices else {
-            return self.keep_input(testcase.target_input());
+    ///
+    /// Its files are written with the next checkpoint or at the end, whichever
+    /// is first: most testcases are trimmed at once, several times, and a file
+    /// that is created and removed costs more than twenty executions.
+    pub fn keep_testcase(&mut self, testcase: &Testcase) -> String {
+        let input = testcase.target_input().to_vec();
+        let (name, choices) = match testcase.choices.as_deref().map(named_choices) {
+            Some((name, text)) => (name, Some(text)),
+            None => (input_name(&input), None),
         };
-        let (name, text) = named_choices(choices);
-        self.make_choices_folder()?;
-        for (folder, bytes) in [
-            ("corpus", testcase.target_input()),
-            ("choices", text.as_bytes()),
-        ] {
-            let path = self.root.join(folder).join(&name);
-            if !path.exists() {
-                atomic::write(&self.root.join("tmp"), &path, bytes, Durability::Process)?;
+        self.pending.insert(name.clone(), (input, choices));
+        name
+    }
+
+    /// Writes the files of all testcases kept since it was called last. Not
+    /// forced to disk: a checkpoint holds every input, and
+    /// [`Store::restore_corpus`] writes what is missing.
+    pub fn write_corpus(&mut self) -> Result<()> {
+        while let Some((name, (input, choices))) = self.pending.pop_first() {
+            self.write_new("corpus", &name, &input)?;
+            if let Some(choices) = choices {
+                self.make_choices_folder()?;
+                self.write_new("choices", &name, choices.as_bytes())?;
             }
         }
-        Ok(name)
+        Ok(())
+    }
+
+    fn write_new(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.root.join(folder).join(name);
+        if path.exists() {
+            return Ok(());
+        }
+        atomic::write(&self.root.join("tmp"), &path, bytes, Durability::Process)
     }
 
     /// Only campaigns of choices have one.
@@ -241,8 +250,9 @@ impl Store {
         fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))
     }
 
-    /// Removes an input, by its name, that a smaller one has replaced.
-    pub fn drop_input(&self, name: &str) -> Result<()> {
+    /// Removes a testcase, by its name, that a smaller one has replaced.
+    pub fn drop_testcase(&mut self, name: &str) -> Result<()> {
+        self.pending.remove(name);
         for folder in ["corpus", "choices"] {
             let path = self.root.join(folder).join(name);
             match fs::remove_file(&path) {
@@ -306,6 +316,7 @@ impl Store {
         elapsed_ms: u64,
         state: &S,
     ) -> Result<()> {
+        self.write_corpus()?;
         let position = self.events.sync()?;
         let header = Header {
             build: format::build_name(),
@@ -333,8 +344,10 @@ impl Store {
         Ok(checkpoint)
     }
 
-    /// Gives the events so far to the disk: the last thing that a session does.
-    pub fn sync_events(&mut self) -> Result<()> {
+    /// Writes what is left to write, and gives the events so far to the disk:
+    /// the last thing that a session does.
+    pub fn finish(&mut self) -> Result<()> {
+        self.write_corpus()?;
         self.events.sync().map(|_| ())
     }
 }

@@ -162,22 +162,28 @@ fn a_foreign_folder_is_left_alone() {
 #[test]
 fn the_corpus_is_restored_whatever_happened_to_its_files() {
     let root = tempfile::tempdir().unwrap();
-    let (store, _) = begin(root.path());
+    let (mut store, _) = begin(root.path());
     let inputs: [&[u8]; 3] = [b"", b"abc", b"defg"];
-    let names: Vec<String> = inputs
-        .iter()
-        .map(|i| store.keep_input(i).unwrap())
+    let testcases: Vec<Testcase> = inputs.iter().map(|input| testcase(input)).collect();
+    let names: Vec<String> = (testcases.iter())
+        .map(|testcase| store.keep_testcase(testcase))
         .collect();
     let corpus = root.path().join("corpus");
+    assert!(!corpus.join(&names[1]).exists());
+    store.write_corpus().unwrap();
     fs::write(corpus.join(&names[1]), "torn").unwrap();
     fs::remove_file(corpus.join(&names[2])).unwrap();
-    let testcases: Vec<Testcase> = inputs.iter().map(|input| testcase(input)).collect();
     assert_eq!(store.restore_corpus(testcases.iter()).unwrap(), 2);
     for (input, name) in inputs.iter().zip(&names) {
         assert_eq!(&fs::read(corpus.join(name)).unwrap(), input);
     }
-    store.drop_input(&names[1]).unwrap();
-    store.drop_input(&names[1]).unwrap();
+    store.drop_testcase(&names[1]).unwrap();
+    store.drop_testcase(&names[1]).unwrap();
+    assert!(!corpus.join(&names[1]).exists());
+    // Kept and dropped at once: nothing comes of it.
+    store.keep_testcase(&testcases[1]);
+    store.drop_testcase(&names[1]).unwrap();
+    store.write_corpus().unwrap();
     assert!(!corpus.join(&names[1]).exists());
 }
 
@@ -200,14 +206,15 @@ fn testcase(bytes: &[u8]) -> Testcase {
 #[test]
 fn choices_lie_beside_their_input() {
     let root = tempfile::tempdir().unwrap();
-    let (store, _) = begin(root.path());
+    let (mut store, _) = begin(root.path());
     let text = "sandglass choices 1\nint 0 value 0 9 = 7\n";
     let choices = sandglass_engine::choice::text::from_text(text).unwrap();
     let made = Testcase {
         choices: Some(choices.into()),
         ..testcase(b"seven")
     };
-    let name = store.keep_testcase(&made).unwrap();
+    let name = store.keep_testcase(&made);
+    store.write_corpus().unwrap();
     let read = |folder: &str| fs::read(root.path().join(folder).join(&name)).unwrap();
     assert_eq!(
         (read("corpus"), read("choices")),

@@ -7,9 +7,9 @@
 //! `bediv-structure` saves only inputs whose tape of structure no saved input has.
 //!
 //! Departures: those of `zest`. The user's seeds are left alone: a file of bytes does not say which
-//! of the two tapes it is. By a setting, which draws are structure is learnt ([`Influence`]) where the
-//! generator's author did not say, or even if he did; what was saved is divided anew then, but not the
-//! structures that `bediv-structure` remembers.
+//! of the two tapes it is. By a setting, which draws are structure is learnt ([`Influence`]), where the
+//! generator does not say or everywhere; what was saved is divided anew then, but not the structures
+//! that `bediv-structure` remembers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -257,9 +257,9 @@ impl Guidance for Bediv {
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let structure = self.structure_of(judged.detail.choices.as_deref());
-        if let Some(structures) = &mut self.structures {
-            structures.insert(structure);
+        if let Some(mut structures) = self.structures.take() {
+            structures.insert(self.structure_of(judged.detail.choices.as_deref()));
+            self.structures = Some(structures);
         }
         let probes = std::mem::take(&mut self.responsibilities);
         let non_zero = judged.detail.counts.len() as u32;
