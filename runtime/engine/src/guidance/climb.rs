@@ -27,23 +27,25 @@ const TRIALS_MAX: u32 = 64;
 /// that could be spent on trials. Both chosen by trying.
 const RECORDS_MAX: u32 = 1 << 14;
 
-/// The nearest that runs came to satisfying one comparison.
+/// The run that came nearest to satisfying one comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Nearest {
-    /// Rank of the distance; 0 if some run satisfied it.
-    rank: u32,
     /// Children planned since it came this near.
     tries: u32,
     /// The testcase that the input descends from.
     pub(super) parent: TestcaseId,
-    /// Empty once satisfied.
+    /// The input.
     pub(super) bytes: Arc<[u8]>,
 }
 
-/// What is known of all comparisons, by site.
+/// What is known of all comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Climbs {
-    sites: BTreeMap<u32, Nearest>,
+    /// By site: rank of the least distance, `u32::MAX` if there was none; grows as needed. Most runs
+    /// come nearer nowhere, so this is all that they read.
+    ranks: Vec<u32>,
+    /// By site: those that no run has satisfied.
+    open: BTreeMap<u32, Nearest>,
     /// Comparisons that the last run recorded.
     records: u32,
 }
@@ -52,37 +54,44 @@ impl Climbs {
     /// Learns from one run. True if it came nearer than any before at a site seen before.
     pub(super) fn learn(&mut self, parent: TestcaseId, detail: &Detail) -> bool {
         self.records = detail.compares.len() as u32;
-        let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
-        let mut nearer = false;
-        for compares in detail.compares.chunk_by(|a, b| a.site == b.site) {
-            let rank = compares.iter().map(rank).min().unwrap_or(u32::MAX);
-            let site = compares[0].site;
-            let known = self.sites.get(&site).map(|nearest| nearest.rank);
-            if known.is_none_or(|known| rank < known) {
-                nearer |= known.is_some();
-                let bytes = if rank == 0 {
-                    Arc::default()
-                } else {
-                    bytes.clone()
-                };
-                self.sites.insert(
-                    site,
-                    Nearest {
-                        rank,
-                        tries: 0,
-                        parent,
-                        bytes,
-                    },
-                );
+        let sites = detail
+            .compares
+            .last()
+            .map_or(0, |last| last.site as usize + 1);
+        if sites > self.ranks.len() {
+            self.ranks.resize(sites, u32::MAX);
+        }
+        // What was known before this run, of sites where it came nearer.
+        let mut nearer = BTreeMap::new();
+        for compare in &detail.compares {
+            let (rank, known) = (rank(compare), &mut self.ranks[compare.site as usize]);
+            if rank < *known {
+                nearer.entry(compare.site).or_insert(*known);
+                *known = rank;
             }
         }
-        nearer
+        if nearer.is_empty() {
+            return false;
+        }
+        let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
+        for site in nearer.keys() {
+            if self.ranks[*site as usize] == 0 {
+                self.open.remove(site);
+            } else {
+                let nearest = Nearest {
+                    tries: 0,
+                    parent,
+                    bytes: bytes.clone(),
+                };
+                self.open.insert(*site, nearest);
+            }
+        }
+        nearer.values().any(|known| *known != u32::MAX)
     }
 
     /// The nearest input of a site not satisfied yet: the one with the fewest tries.
     pub(super) fn next(&mut self) -> Option<&Nearest> {
-        let open = self.sites.values_mut().filter(|nearest| nearest.rank > 0);
-        let nearest = open.min_by_key(|nearest| nearest.tries)?;
+        let nearest = (self.open.values_mut()).min_by_key(|nearest| nearest.tries)?;
         nearest.tries += CHILDREN;
         Some(nearest)
     }
