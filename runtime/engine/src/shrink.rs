@@ -17,6 +17,8 @@ mod sort;
 mod spans;
 mod together;
 
+use std::collections::BTreeSet;
+
 use crate::choice::{ChoiceNode, ChoiceSequence, Domain};
 
 /// What came of it.
@@ -41,6 +43,7 @@ pub type Test<'a, E> = &'a mut dyn FnMut(&ChoiceSequence) -> Result<Option<Choic
 pub fn shrink<E>(choices: ChoiceSequence, execs_max: u64, test: Test<'_, E>) -> Result<Shrunk, E> {
     let mut search = Search {
         best: choices,
+        tried: BTreeSet::new(),
         execs: 0,
         execs_max,
         test,
@@ -73,6 +76,8 @@ type Item = (ChoiceNode, Vec<u8>);
 /// A search in progress: what passes work on.
 struct Search<'a, E> {
     best: ChoiceSequence,
+    /// Keys of the candidates that were tested.
+    tried: BTreeSet<u128>,
     execs: u64,
     execs_max: u64,
     test: Test<'a, E>,
@@ -102,7 +107,8 @@ impl<E> Search<'_, E> {
             candidate.nodes.push(*node);
             candidate.payload.extend_from_slice(bytes);
         }
-        if !is_simpler(&candidate, &self.best) {
+        // What was tried before failed, or is what we have.
+        if !is_simpler(&candidate, &self.best) || !self.tried.insert(key(&candidate)) {
             return Ok(false);
         }
         self.execs += 1;
@@ -121,6 +127,25 @@ impl<E> Search<'_, E> {
         items.drain(from..to);
         self.attempt(&items)
     }
+}
+
+/// Hash of what a replay reads of a candidate.
+fn key(candidate: &ChoiceSequence) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    for node in &candidate.nodes {
+        let kind = match node.draw.domain {
+            Domain::Bool { .. } => 0u8,
+            Domain::Int { .. } => 1,
+            Domain::Float { .. } => 2,
+            Domain::Bytes { .. } => 3,
+        };
+        hasher.update(&[kind]);
+        hasher.update(&node.value.to_le_bytes());
+    }
+    hasher.update(&candidate.payload);
+    let hash = hasher.finalize();
+    let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
+    u128::from_le_bytes(*low)
 }
 
 /// Whether a sequence comes before another in shortlex order.
