@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use sandglass_engine::{Config, Decision, Engine, Outcome, Token, guidance};
 use sandglass_guests::{generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
@@ -16,6 +15,7 @@ use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use serde_json::{Value, json};
 
+use crate::Result;
 use crate::arms::{Arm, Input, Pairing};
 use crate::collector::Collector;
 
@@ -39,7 +39,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Reads and compiles. Errs if the subject is not built; the text says how to build it.
     pub(crate) fn new(pairing: &Pairing) -> Result<Prepared> {
-        let wasm = subject(&pairing.subject).map_err(|missing| anyhow!("{missing}"))?;
+        let wasm = subject(&pairing.subject).map_err(|missing| missing.to_string())?;
         let seeds = seeds(&pairing.subject);
         Prepared::of(
             &pairing.subject,
@@ -64,8 +64,8 @@ impl Prepared {
 
     /// Runs one campaign; its results as an object.
     pub(crate) fn campaign(&self, arm: Arm, seed: u64, budget: Budget) -> Result<Value> {
-        on_guest_thread(|| self.run(arm, seed, budget))
-            .with_context(|| format!("{}, {}, seed {seed}", self.name, arm.name))
+        let result = on_guest_thread(|| self.run(arm, seed, budget));
+        result.map_err(|e| format!("{}, {}, seed {seed}: {e}", self.name, arm.name).into())
     }
 
     fn run(&self, arm: Arm, seed: u64, budget: Budget) -> Result<Value> {
@@ -76,7 +76,7 @@ impl Prepared {
             Input::Text => (&self.plain, self.seeds.clone()),
         };
         let worker = Worker::new(target, &limits, 0)?;
-        let spec = guidance::find(arm.guidance).context("no such guidance")?;
+        let spec = guidance::find(arm.guidance).ok_or("no such guidance")?;
         let given = arm.settings.iter();
         let tokens = tokens(&target.module.wasm).into_iter();
         let mut engine = Engine::new(Config {
@@ -103,7 +103,7 @@ impl Prepared {
         while let Some(left) = progress.left(&engine) {
             let batch = Arc::new(engine.next_batch(left));
             let Ran::Whole(mut outcomes) = pool.run(&batch)? else {
-                bail!("a batch was cut, and nobody stops us");
+                return Err("a batch was cut, and nobody stops us".into());
             };
             let mut titles = Vec::new();
             for (i, outcome) in outcomes.iter_mut().enumerate() {

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
 use sandglass_engine::trial::Status;
 use sandglass_engine::{Interest, Outcome};
 use sandglass_guests::is_semantic;
@@ -14,6 +13,8 @@ use sandglass_instrument::ArmKind;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_runtime::target::Target;
 use sandglass_sandbox::{Limits, Sandbox};
+
+use crate::Result;
 
 /// Arms of branches that were reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,12 +90,10 @@ impl Collector {
             .sandbox
             .run(detail.target_input(), &self.interest, true);
         let again = replay.detail.expect("asked for");
-        ensure!(
-            replay.exit == outcome.exit && again.counts == detail.counts,
-            "a replay ends with {:?}, the trial ended with {:?}",
-            replay.exit,
-            outcome.exit
-        );
+        if replay.exit != outcome.exit || again.counts != detail.counts {
+            let (replay, trial) = (replay.exit, outcome.exit);
+            return Err(format!("a replay ends with {replay:?}, the trial with {trial:?}").into());
+        }
         for (probe, _) in &again.counts {
             let seen = &mut self.probes[*probe as usize];
             let by_any = !std::mem::replace(&mut seen.by_any, true);

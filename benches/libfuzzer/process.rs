@@ -16,6 +16,10 @@ const TICKS: f64 = 100.0;
 /// Between two looks at a child's CPU time; the overrun is at most this.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// CPU seconds that a child may take to end after it was asked to. One that was started where SIGINT
+/// is ignored, as in the background of a script, never does.
+const GRACE_S: f64 = 10.0;
+
 /// A child that ended.
 pub(crate) struct Ran {
     /// CPU seconds, start-up and end included.
@@ -32,8 +36,8 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-/// Runs a command to its end; after `budget_s` CPU seconds it is asked to end, as by Ctrl-C. What it
-/// writes goes through files in `folder`, which must exist.
+/// Runs a command to its end; after `budget_s` CPU seconds it is asked to end, as by Ctrl-C, and
+/// [`GRACE_S`] later it is killed. What it writes goes through files in `folder`, which must exist.
 ///
 /// # Panics
 /// When the world fails us: no such program, no `/proc`.
@@ -51,15 +55,17 @@ pub(crate) fn run(command: &mut Command, budget_s: Option<f64>, folder: &Path) -
     let (status, cpu_s) = loop {
         // What has been reaped before this child: `kill` is a child too.
         let before = reaped_s();
-        if let Some(status) = wait(&mut child, budget_s.is_none() || interrupted) {
+        if let Some(status) = wait(&mut child, budget_s.is_none()) {
             break (status, reaped_s() - before);
         }
         sleep(LOOK);
-        if let Some(budget_s) = budget_s
-            && used_s(child.id()) >= budget_s
-        {
+        let Some(budget_s) = budget_s else { continue };
+        let used_s = used_s(child.id());
+        if used_s >= budget_s && !interrupted {
             interrupt(&child);
             interrupted = true;
+        } else if used_s >= budget_s + GRACE_S {
+            child.kill().expect("our own child");
         }
     };
     let read = |path| String::from_utf8_lossy(&fs::read(path).expect("just written")).into_owned();
