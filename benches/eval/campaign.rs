@@ -1,10 +1,11 @@
 //! One campaign of one arm, with the collector beside it: a line of results.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sandglass_engine::{Config, Decision, Engine, Outcome, Token, guidance};
+use sandglass_engine::{Config, Decision, Engine, Judging, Outcome, Token, guidance};
 use sandglass_guests::{generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
@@ -102,27 +103,38 @@ impl Prepared {
         let mut bugs = Vec::new();
         while let Some(left) = progress.left(&engine) {
             let batch = Arc::new(engine.next_batch(left));
-            let Ran::Whole(mut outcomes) = pool.run(&batch)? else {
-                return Err("a batch was cut, and nobody stops us".into());
-            };
+            let mut judging = Judging::of(&batch);
             let mut titles = Vec::new();
-            for (i, outcome) in outcomes.iter_mut().enumerate() {
-                let trial = batch.first_trial() + i as u64;
-                titles.extend(symbolise(outcome, &mut exact)?.map(|title| (trial, title)));
-            }
-            // What is worth replaying; the guidance may yet drop the last trials.
-            let seen: Vec<(usize, Outcome)> = progress.apart(|| {
-                let all = outcomes.iter().enumerate();
-                let wanted = all.filter(|(_, outcome)| collector.wants(outcome));
-                wanted.map(|(i, outcome)| (i, outcome.clone())).collect()
-            });
-            let before = engine.stats().execs;
-            let decisions = engine.finish_batch(&batch, outcomes);
-            let judged = (engine.stats().execs - before) as usize;
-            progress.apart(|| {
-                let mut judged = seen.iter().filter(|(i, _)| *i < judged);
-                judged.try_for_each(|(_, outcome)| collector.see(outcome))
+            let mut judge = |outcomes: &mut Vec<Outcome>| -> Result<bool> {
+                let first = judging.judged();
+                for (i, outcome) in outcomes.iter_mut().enumerate() {
+                    let trial = batch.first_trial() + (first + i) as u64;
+                    titles.extend(symbolise(outcome, &mut exact)?.map(|title| (trial, title)));
+                }
+                engine.judge(&mut judging, outcomes);
+                // The guidance may have dropped the last ones.
+                let judged = &outcomes[..judging.judged() - first];
+                progress.apart(|| judged.iter().try_for_each(|outcome| collector.see(outcome)))?;
+                Ok(judging.wants_more())
+            };
+            let mut error = None;
+            let ran = pool.run(&batch, &mut |outcomes| {
+                Ok(match judge(outcomes) {
+                    Ok(true) => ControlFlow::Continue(()),
+                    Ok(false) => ControlFlow::Break(()),
+                    Err(e) => {
+                        error = Some(e);
+                        ControlFlow::Break(())
+                    }
+                })
             })?;
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if ran != Ran::Whole {
+                return Err("a batch was cut, and nobody stops us".into());
+            }
+            let decisions = engine.end_batch(judging);
             for decision in decisions {
                 if let Decision::Finding {
                     key,

@@ -10,8 +10,8 @@
 //! ```text
 //! ┌▶ counted budget used up, interrupted, late? ──yes──▶ checkpoint, summary
 //! │  checkpoint, if one is due
-//! │  engine.next_batch ─▶ workers run it ─▶ findings replayed for their stacks
-//! │  engine.finish_batch ─▶ decisions ─▶ findings and inputs on disk ─▶ events
+//! │  engine.next_batch ─▶ workers run it ─▶ findings replayed ─▶ engine.judge, meanwhile
+//! │  engine.end_batch ─▶ decisions ─▶ findings and inputs on disk ─▶ events
 //! └──┘
 //! ```
 //!
@@ -21,6 +21,7 @@
 //! campaign of 1,000 executions that goes on to 2,000 equals one of 2,000.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ use anyhow::{Context as _, Result};
 use sandglass_engine::choice::text::to_text;
 use sandglass_engine::feedback::Diversity;
 use sandglass_engine::{
-    Batch, Config, Decision, Detail, Engine, Exit, Outcome, Scratch, State, TestcaseId,
+    Batch, Config, Decision, Detail, Engine, Exit, Judging, Outcome, Scratch, State, TestcaseId,
 };
 use sandglass_instrument::symbols::Frame;
 
@@ -183,14 +184,49 @@ impl Campaign<'_> {
             let may_be_cut = execs == 0 || self.may_be_cut(last_batch);
             let before = may_be_cut.then(|| self.engine.clone());
             let began = Instant::now();
-            let batch = Arc::new(self.engine.next_batch(trials_left));
-            match pool.run(&batch)? {
-                Ran::Whole(outcomes) => self.judge(&batch, outcomes)?,
-                Ran::Prefix(outcomes) => return self.give_up(before, &batch, outcomes),
+            if self.run_batch(pool, trials_left, before)? == Ran::Prefix {
+                return Ok(match self.session.stop.is_interrupted() {
+                    true => Ended::Interrupted,
+                    false => Ended::Time,
+                });
             }
             last_batch = began.elapsed();
             self.pulse_if_due();
         }
+    }
+
+    /// Plans a batch, has it run and judged, and writes down what came of it. `before` is the
+    /// engine as it is now, if the session may end within the batch.
+    fn run_batch(
+        &mut self,
+        pool: &mut Pool,
+        trials_left: u64,
+        before: Option<Engine>,
+    ) -> Result<Ran> {
+        let batch = Arc::new(self.engine.next_batch(trials_left));
+        let mut judging = Judging::of(&batch);
+        let mut stacks = Stacks::new();
+        let mut seen = Vec::new();
+        let (engine, replayer) = (&mut self.engine, &mut *self.session.replayer);
+        let ran = pool.run(&batch, &mut |outcomes| {
+            let first = batch.first_trial() + judging.judged() as u64;
+            symbolise(replayer, first, outcomes, &mut stacks)?;
+            engine.judge(&mut judging, outcomes);
+            if before.is_some() {
+                seen.append(outcomes);
+            }
+            Ok(match judging.wants_more() {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        if ran == Ran::Prefix {
+            self.give_up(before, &batch, seen, &stacks)?;
+        } else {
+            let decisions = self.engine.end_batch(judging);
+            self.carry_out(decisions, &stacks)?;
+        }
+        Ok(ran)
     }
 
     /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
@@ -214,31 +250,11 @@ impl Campaign<'_> {
         })
     }
 
-    fn judge(&mut self, batch: &Batch, mut outcomes: Vec<Outcome>) -> Result<()> {
-        let stacks = self.symbolise(batch, &mut outcomes)?;
-        let decisions = self.engine.finish_batch(batch, outcomes);
+    fn carry_out(&mut self, decisions: Vec<Decision>, stacks: &Stacks) -> Result<()> {
         for decision in decisions {
-            self.apply(decision, &stacks)?;
+            self.apply(decision, stacks)?;
         }
         self.store.flush_events()
-    }
-
-    /// Replays findings to learn their stacks, by which the engine tells them
-    /// apart. In order, on this thread.
-    fn symbolise(&mut self, batch: &Batch, outcomes: &mut [Outcome]) -> Result<Stacks> {
-        let mut stacks = Stacks::new();
-        for (index, outcome) in outcomes.iter_mut().enumerate() {
-            let (exit, site) = (outcome.exit, outcome.site);
-            if !exit.is_finding() {
-                continue;
-            }
-            if let Some(detail) = &mut outcome.detail {
-                let frames = self.session.replayer.stack(exit, detail)?;
-                detail.stack = Some(stack::key(exit, site, &frames));
-                stacks.insert(batch.first_trial() + index as u64, frames);
-            }
-        }
-        Ok(stacks)
     }
 
     fn apply(&mut self, decision: Decision, stacks: &Stacks) -> Result<()> {
@@ -387,17 +403,13 @@ impl Campaign<'_> {
         before: Option<Engine>,
         batch: &Batch,
         outcomes: Vec<Outcome>,
-    ) -> Result<Ended> {
+        stacks: &Stacks,
+    ) -> Result<()> {
         self.is_tail = true;
         match before {
-            Some(before) => self.judge_prefix(before, batch, outcomes)?,
-            None => self.back_to_checkpoint()?,
+            Some(before) => self.judge_prefix(before, batch, outcomes, stacks),
+            None => self.back_to_checkpoint(),
         }
-        Ok(if self.session.stop.is_interrupted() {
-            Ended::Interrupted
-        } else {
-            Ended::Time
-        })
     }
 
     fn judge_prefix(
@@ -405,12 +417,14 @@ impl Campaign<'_> {
         before: Engine,
         batch: &Batch,
         mut outcomes: Vec<Outcome>,
+        stacks: &Stacks,
     ) -> Result<()> {
         self.engine = before.clone();
         let cut = self.engine.next_batch(outcomes.len() as u64);
         if is_prefix(&cut, batch) {
             outcomes.truncate(cut.len());
-            self.judge(&cut, outcomes)
+            let decisions = self.engine.finish_batch(&cut, outcomes);
+            self.carry_out(decisions, stacks)
         } else {
             // A guidance that plans otherwise when it has less room: then the
             // batch counts for nothing.
@@ -486,6 +500,27 @@ impl Campaign<'_> {
         self.store.record_event(&event);
         self.session.reporter.report(&event);
     }
+}
+
+/// Replays findings to learn their stacks, by which the engine tells them apart. In order, on this
+/// thread. `first` is the trial of the first outcome.
+fn symbolise(
+    replayer: &mut dyn Replayer,
+    first: u64,
+    outcomes: &mut [Outcome],
+    stacks: &mut Stacks,
+) -> Result<()> {
+    for (trial, outcome) in (first..).zip(outcomes) {
+        let (exit, site) = (outcome.exit, outcome.site);
+        if exit.is_finding()
+            && let Some(detail) = &mut outcome.detail
+        {
+            let frames = replayer.stack(exit, detail)?;
+            detail.stack = Some(stack::key(exit, site, &frames));
+            stacks.insert(trial, frames);
+        }
+    }
+    Ok(())
 }
 
 /// Whether the trials of one batch are the first ones of another.

@@ -141,12 +141,10 @@ impl Batch {
         self.tables.input_bytes_max() as usize
     }
 
-    /// The groups with the range of their trials, in order.
-    pub fn groups(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &Group)> {
-        self.groups
-            .iter()
-            .enumerate()
-            .map(|(g, group)| (self.starts[g] as usize..self.starts[g + 1] as usize, group))
+    /// A group and the range of its trials. Panics if there is no such group.
+    pub(crate) fn group(&self, at: usize) -> (std::ops::Range<usize>, &Group) {
+        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+        (range, &self.groups[at])
     }
 
     /// Which variant trial `i` needs. Panics if there is no such trial.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Group};
 use crate::choice::ChoiceSequence;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::dictionary::Token;
@@ -192,6 +192,51 @@ pub struct Engine {
     state: State,
 }
 
+/// A batch that is being judged: how far, and what came of it.
+#[derive(Debug)]
+pub struct Judging<'a> {
+    batch: &'a Batch,
+    judged: usize,
+    /// Group of the next trial.
+    group: usize,
+    is_over: bool,
+    decisions: Vec<Decision>,
+}
+
+impl<'a> Judging<'a> {
+    /// A batch of which nothing is judged.
+    pub fn of(batch: &'a Batch) -> Judging<'a> {
+        Judging {
+            batch,
+            judged: 0,
+            group: 0,
+            is_over: false,
+            decisions: Vec::new(),
+        }
+    }
+
+    /// How many trials are judged: the index of the next one.
+    pub fn judged(&self) -> usize {
+        self.judged
+    }
+
+    /// Whether further outcomes matter.
+    pub fn wants_more(&self) -> bool {
+        !self.is_over && self.judged < self.batch.len()
+    }
+
+    /// The next trial's group, and its place there. Panics if all trials are judged.
+    fn next(&mut self) -> (&'a Group, u32) {
+        loop {
+            let (range, group) = self.batch.group(self.group);
+            if range.contains(&self.judged) {
+                return (group, (self.judged - range.start) as u32);
+            }
+            self.group += 1;
+        }
+    }
+}
+
 /// What a guidance may look at, from the parts of an engine, so that the rest can be borrowed too.
 macro_rules! view {
     ($engine:ident) => {
@@ -304,73 +349,89 @@ impl Engine {
         batch
     }
 
-    /// Judges a batch in order. `outcomes[i]` is what came of the batch's trial `i`. Trials that the
-    /// guidance does not want any more, after what it learnt from those before, do not count.
+    /// Judges a whole batch. `outcomes[i]` is what came of the batch's trial `i`.
     ///
-    /// Panics if this is not the batch last planned or if outcomes are missing.
+    /// Panics as [`Engine::judge`] and [`Engine::end_batch`] do.
     pub fn finish_batch(&mut self, batch: &Batch, outcomes: Vec<Outcome>) -> Vec<Decision> {
+        let mut judging = Judging::of(batch);
+        self.judge(&mut judging, &outcomes);
+        self.end_batch(judging)
+    }
+
+    /// Judges the next trials of a batch, in order. They may be judged while later ones still run:
+    /// what is learnt from them is not of this batch. Trials that the guidance does not want any
+    /// more, after what it learnt from those before, do not count.
+    ///
+    /// Panics if this is not the batch last planned, or if it has fewer trials.
+    pub fn judge(&mut self, judging: &mut Judging<'_>, outcomes: &[Outcome]) {
+        let batch = judging.batch;
         assert_eq!(
             batch.first_trial(),
             self.state.stats.execs,
             "batches are judged in order, once"
         );
-        assert_eq!(batch.len(), outcomes.len(), "one outcome per trial");
         let looks_ahead = self.config.spec.lookahead > self.config.spec.batch;
-        let mut judged = 0;
-        let mut decisions = Vec::new();
-        'batch: for (range, group) in batch.groups() {
-            let first_trial = batch.first_trial() + range.start as u64;
-            for (nth, outcome) in outcomes[range].iter().enumerate() {
-                if looks_ahead {
-                    let view = view!(self);
-                    let guidance = self.state.strategy.guidance();
-                    if !guidance.begin(&view, group, nth as u32) {
-                        break 'batch;
-                    }
-                }
-                judged += 1;
-                if let Some(detail) = &outcome.detail {
-                    let judged = Judged {
-                        group,
-                        nth: nth as u32,
-                        outcome,
-                        detail,
-                        news: News::default(),
-                    };
-                    self.judge(judged, first_trial + nth as u64, &mut decisions);
+        for outcome in outcomes {
+            if judging.is_over {
+                return;
+            }
+            let (group, nth) = judging.next();
+            if looks_ahead {
+                let view = view!(self);
+                let guidance = self.state.strategy.guidance();
+                if !guidance.begin(&view, group, nth) {
+                    judging.is_over = true;
+                    return;
                 }
             }
+            let trial = batch.first_trial() + judging.judged as u64;
+            judging.judged += 1;
+            self.count(outcome);
+            if let Some(detail) = &outcome.detail {
+                let judged = Judged {
+                    group,
+                    nth,
+                    outcome,
+                    detail,
+                    news: News::default(),
+                };
+                self.judge_one(judged, trial, &mut judging.decisions);
+            }
         }
-        self.count(&outcomes[..judged]);
+    }
+
+    /// Ends a batch whose trials have been judged.
+    ///
+    /// Panics if the guidance wants more of them.
+    pub fn end_batch(&mut self, judging: Judging<'_>) -> Vec<Decision> {
+        assert!(!judging.wants_more(), "one outcome per trial");
+        self.state.stats.execs += judging.judged as u64;
         let view = view!(self);
         self.state.strategy.guidance().end_batch(&view);
         self.state.stats.edges = self.state.interest.all.edges();
         self.state.stats.valid_edges = self.state.interest.valid.edges();
         self.state.stats.corpus = self.state.corpus.len() as u32;
         self.state.stats.unique_findings = self.state.findings.len() as u64;
-        decisions
+        judging.decisions
     }
 
-    fn count(&mut self, outcomes: &[Outcome]) {
+    fn count(&mut self, outcome: &Outcome) {
         let stats = &mut self.state.stats;
-        let mut of_status = [0u64; 4];
-        for outcome in outcomes {
-            stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
-            stats.fuel_max = stats.fuel_max.max(outcome.fuel);
-            of_status[outcome.exit.status() as usize] += 1;
-            let stage = usize::from(outcome.stage);
-            if stage > stats.stages.len() {
-                stats.stages.resize(stage, 0);
-            }
-            (stats.stages[..stage].iter_mut()).for_each(|reached| *reached += 1);
+        stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
+        stats.fuel_max = stats.fuel_max.max(outcome.fuel);
+        match outcome.exit.status() {
+            Status::Overrun | Status::Invalid => stats.invalid += 1,
+            Status::Valid => stats.valid += 1,
+            Status::Interesting => stats.findings += 1,
         }
-        stats.execs += outcomes.len() as u64;
-        stats.invalid += of_status[Status::Overrun as usize] + of_status[Status::Invalid as usize];
-        stats.valid += of_status[Status::Valid as usize];
-        stats.findings += of_status[Status::Interesting as usize];
+        let stage = usize::from(outcome.stage);
+        if stage > stats.stages.len() {
+            stats.stages.resize(stage, 0);
+        }
+        (stats.stages[..stage].iter_mut()).for_each(|reached| *reached += 1);
     }
 
-    fn judge(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
+    fn judge_one(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
             decisions.push(self.find(kind, outcome, judged.detail, trial));

@@ -1,17 +1,20 @@
 //! Several sandboxes working on one batch.
 //!
-//! In: a planned batch. Out: its outcomes by trial, the same for any number of
+//! In: a planned batch. Out: its outcomes in order, the same for any number of
 //! workers, because a trial is built and run without regard to the others. The
 //! coordinator (the thread that owns the engine) is the first worker; the
 //! others are threads that wait for a batch, first spinning, then parked, so
 //! that batches of a thousand trials of 300 ns are worth sharing. A worker
-//! takes a run of *slots* of eight trials at a time, fewer towards the end, and
-//! puts their outcomes where the coordinator collects them in order. Nothing is
+//! takes a run of *slots* of eight trials at a time, fewer towards the end.
+//! The coordinator hands a slot's outcomes to the judge as soon as all before
+//! them are judged, and runs trials when there is nothing to judge: so judging,
+//! which cannot be shared, goes on beside the others' running. Nothing is
 //! allocated for a boring trial.
 //!
 //! This module knows neither wasm nor the store. It reads the clock for one
 //! purpose: to give up a batch that cannot be finished in time.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle, Thread};
@@ -73,14 +76,18 @@ const FUEL_PER_LOOK: u64 = 1_000_000;
 /// such as a fresh instance each.
 const FUEL_PER_TRIAL: u64 = FUEL_PER_LOOK / 32;
 
-/// What came of a batch.
-#[derive(Debug)]
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// All outcomes, in order.
-    Whole(Vec<Outcome>),
-    /// The session had to end: the outcomes of the first trials, in order.
-    Prefix(Vec<Outcome>),
+    /// The judge had all outcomes that it wanted.
+    Whole,
+    /// The session had to end: the judge had the outcomes of the first trials.
+    Prefix,
 }
+
+/// Who is given the outcomes of a batch, some at a time, in order and each once. It may take them
+/// out of the vector. If it breaks, it wants no more of this batch.
+pub type Judge<'a> = dyn FnMut(&mut Vec<Outcome>) -> Result<ControlFlow<()>> + 'a;
 
 /// What ends a session early. Shared with signal handlers.
 #[derive(Clone, Debug)]
@@ -116,6 +123,8 @@ pub struct Pool {
 
 /// One thread's tools.
 struct Worker {
+    /// 0 is the coordinator.
+    index: usize,
     runner: Box<dyn Runner>,
     scratch: Scratch,
     input: Vec<u8>,
@@ -125,7 +134,12 @@ struct Worker {
 struct Shared {
     /// Grows by one with every batch, and once more to end.
     epoch: AtomicU64,
+    /// The batch being run.
     job: Mutex<Option<Arc<Job>>>,
+    ended: AtomicBool,
+    /// Judged outcomes, by the helper that ran them: it drops them, because memory that one thread
+    /// allocates and another frees makes both wait for a lock of the allocator.
+    spent: Vec<Mutex<Vec<Outcome>>>,
     /// Which helpers are parked.
     parked: Vec<AtomicBool>,
     /// The helpers, once they run; guests need a thread with a large stack, so
@@ -137,8 +151,16 @@ struct Shared {
     may_spin: bool,
 }
 
-/// Outcomes on their way to the coordinator; emptied, never shrunk.
-type Slots = Vec<Mutex<Vec<Outcome>>>;
+/// Outcomes on their way to the judge; emptied, never shrunk. Empty between batches. A worker holds
+/// the lock of the slot that it works on.
+type Slots = Vec<Mutex<Slot>>;
+
+#[derive(Default)]
+struct Slot {
+    outcomes: Vec<Outcome>,
+    /// Which worker ran them: 0 is the coordinator.
+    worker: usize,
+}
 
 /// One batch being run.
 struct Job {
@@ -157,17 +179,23 @@ impl Pool {
     /// Starts a worker for each runner; the first one stays on this thread.
     /// Panics without any runner.
     pub fn new(runners: Vec<Box<dyn Runner>>, stop: Stop) -> Pool {
-        let mut workers = runners.into_iter().map(|runner| Worker {
-            runner,
-            scratch: Scratch::default(),
-            input: Vec::new(),
-        });
+        let mut workers = runners
+            .into_iter()
+            .enumerate()
+            .map(|(index, runner)| Worker {
+                index,
+                runner,
+                scratch: Scratch::default(),
+                input: Vec::new(),
+            });
         let own = workers.next().expect("a campaign has at least one worker");
         let helpers: Vec<Worker> = workers.collect();
         let cores = thread::available_parallelism().map_or(1, |n| n.get());
         let shared = Arc::new(Shared {
             epoch: AtomicU64::new(0),
             job: Mutex::new(None),
+            ended: AtomicBool::new(false),
+            spent: helpers.iter().map(|_| Mutex::default()).collect(),
             parked: helpers.iter().map(|_| AtomicBool::new(false)).collect(),
             threads: helpers.iter().map(|_| OnceLock::new()).collect(),
             coordinator: thread::current(),
@@ -177,12 +205,11 @@ impl Pool {
         });
         let helpers = helpers
             .into_iter()
-            .enumerate()
-            .map(|(index, worker)| {
+            .map(|worker| {
                 let shared = Arc::clone(&shared);
                 thread::Builder::new()
-                    .name(format!("worker-{}", index + 1))
-                    .spawn(move || on_guest_thread(|| help(index, worker, &shared)))
+                    .name(format!("worker-{}", worker.index))
+                    .spawn(move || on_guest_thread(|| help(worker, &shared)))
                     .expect("the system can start a thread")
             })
             .collect();
@@ -196,36 +223,46 @@ impl Pool {
         }
     }
 
-    /// Runs a batch, or the beginning of one if the session has to end. Errs
-    /// with the error of the earliest trial.
-    pub fn run(&mut self, batch: &Arc<Batch>) -> Result<Ran> {
+    /// Runs a batch, or the beginning of one if the session has to end, and has it judged. Errs
+    /// with the judge's error, or with the error of the earliest trial.
+    pub fn run(&mut self, batch: &Arc<Batch>, judge: &mut Judge<'_>) -> Result<Ran> {
         // Waking somebody for a handful of trials costs more than running them.
         if self.helpers.is_empty() || batch.len() < SLOT {
-            self.run_alone(batch)
+            self.run_alone(batch, judge)
         } else {
-            self.run_shared(batch)
+            self.run_shared(batch, judge)
         }
     }
 
-    fn run_alone(&mut self, batch: &Batch) -> Result<Ran> {
-        let mut outcomes = Vec::with_capacity(batch.len());
+    fn run_alone(&mut self, batch: &Batch, judge: &mut Judge<'_>) -> Result<Ran> {
+        let mut outcomes = Vec::with_capacity(SLOT);
         let mut fuel = 0;
         for index in 0..batch.len() {
             let outcome = self.own.run(batch, index)?;
             fuel += outcome.fuel + FUEL_PER_TRIAL;
             outcomes.push(outcome);
+            let mut is_cut = false;
             if fuel >= FUEL_PER_LOOK {
                 fuel = 0;
-                if self.is_overdue() && index + 1 < batch.len() {
-                    return Ok(Ran::Prefix(outcomes));
+                is_cut = self.is_overdue() && index + 1 < batch.len();
+            }
+            if outcomes.len() == SLOT || index + 1 == batch.len() || is_cut {
+                if judge(&mut outcomes)?.is_break() {
+                    return Ok(Ran::Whole);
                 }
+                outcomes.clear();
+            }
+            if is_cut {
+                return Ok(Ran::Prefix);
             }
         }
-        Ok(Ran::Whole(outcomes))
+        Ok(Ran::Whole)
     }
 
-    fn run_shared(&mut self, batch: &Arc<Batch>) -> Result<Ran> {
+    fn run_shared(&mut self, batch: &Arc<Batch>, judge: &mut Judge<'_>) -> Result<Ran> {
         let job = self.publish(batch);
+        let shared = Arc::clone(&self.shared);
+        let mut line = Line::of(&job, &shared, judge);
         let mut fuel = 0;
         while let Some(slots) = job.take() {
             for slot in slots {
@@ -236,33 +273,20 @@ impl Pool {
                         job.give_up();
                     }
                 }
+                line.advance();
             }
         }
-        self.wait(&job);
-        let error = job.error.lock().expect("no worker panicked").take();
-        if let Some((_, error)) = error {
-            return Err(error);
-        }
-        let outcomes = job.collect();
-        if outcomes.len() < batch.len() {
-            assert!(
-                job.given_up.load(Ordering::Acquire),
-                "every trial has an outcome"
-            );
-            return Ok(Ran::Prefix(outcomes));
-        }
-        Ok(Ran::Whole(outcomes))
+        self.wait(&mut line);
+        line.advance();
+        self.withdraw(&job);
+        line.end()
     }
 
     /// Hands a batch to the helpers.
     fn publish(&mut self, batch: &Arc<Batch>) -> Arc<Job> {
         let slot_count = batch.len().div_ceil(SLOT);
         if self.slots.len() < slot_count {
-            self.slots = Arc::new(
-                (0..slot_count)
-                    .map(|_| Mutex::new(Vec::with_capacity(SLOT)))
-                    .collect(),
-            );
+            self.slots = Arc::new((0..slot_count).map(|_| Mutex::default()).collect());
         }
         let job = Arc::new(Job {
             batch: Arc::clone(batch),
@@ -279,6 +303,14 @@ impl Pool {
         job
     }
 
+    /// Forgets a batch that every worker has done with, or will find nothing left of.
+    fn withdraw(&self, job: &Job) {
+        *self.shared.job.lock().expect("no worker panicked") = None;
+        for slot in &self.slots[..job.slot_count] {
+            slot.lock().expect("no worker panicked").outcomes.clear();
+        }
+    }
+
     /// Announces a new epoch. Sequentially consistent together with the
     /// `parked` flags: either the helper sees the epoch or we see it parked.
     fn wake_helpers(&self) {
@@ -290,14 +322,16 @@ impl Pool {
         }
     }
 
-    /// Waits until every slot is done or given up.
-    fn wait(&mut self, job: &Job) {
+    /// Judges what there is until every slot is done or given up.
+    fn wait(&mut self, line: &mut Line<'_>) {
+        let job = line.job;
         let began = Instant::now();
         while job.done.load(Ordering::Acquire) < job.slot_count {
             assert!(
                 !self.shared.panicked.load(Ordering::Acquire),
                 "a worker panicked"
             );
+            line.advance();
             if self.shared.may_spin && began.elapsed() < SPIN {
                 std::hint::spin_loop();
                 continue;
@@ -326,11 +360,22 @@ impl Pool {
     }
 }
 
+impl Shared {
+    /// Empties `outcomes`, which the worker ran.
+    fn drop_judged(&self, worker: usize, outcomes: &mut Vec<Outcome>) {
+        match worker.checked_sub(1) {
+            Some(helper) => {
+                let mut spent = self.spent[helper].lock().expect("no worker panicked");
+                spent.append(outcomes);
+            }
+            None => outcomes.clear(),
+        }
+    }
+}
+
 impl Drop for Pool {
     fn drop(&mut self) {
-        if let Ok(mut job) = self.shared.job.lock() {
-            *job = None;
-        }
+        self.shared.ended.store(true, Ordering::SeqCst);
         self.wake_helpers();
         for helper in self.helpers.drain(..) {
             // A helper that panicked has already been reported by `wait`.
@@ -383,15 +428,16 @@ impl Job {
     /// Runs the trials of one slot; returns a measure of the time it took.
     fn run_slot(&self, worker: &mut Worker, slot: usize) -> u64 {
         let mut fuel = 0;
-        let mut outcomes = self.slots[slot].lock().expect("no worker panicked");
-        for index in slot * SLOT..((slot + 1) * SLOT).min(self.batch.len()) {
+        let mut place = self.slots[slot].lock().expect("no worker panicked");
+        place.worker = worker.index;
+        for index in (slot * SLOT..).take(self.trials_of(slot)) {
             if self.given_up.load(Ordering::Relaxed) {
                 break;
             }
             match worker.run(&self.batch, index) {
                 Ok(outcome) => {
                     fuel += outcome.fuel + FUEL_PER_TRIAL;
-                    outcomes.push(outcome);
+                    place.outcomes.push(outcome);
                 }
                 Err(error) => {
                     self.fail(index, error);
@@ -399,24 +445,25 @@ impl Job {
                 }
             }
         }
-        drop(outcomes);
+        drop(place);
         self.done.fetch_add(1, Ordering::SeqCst);
         fuel
     }
 
-    /// Empties the slots: outcomes in order, up to the first trial without one.
-    fn collect(&self) -> Vec<Outcome> {
-        let mut outcomes = Vec::with_capacity(self.batch.len());
-        let mut is_whole = true;
-        for (slot, place) in self.slots[..self.slot_count].iter().enumerate() {
-            let mut found = place.lock().expect("no worker panicked");
-            if is_whole {
-                outcomes.append(&mut found);
-            }
-            found.clear();
-            is_whole &= outcomes.len() == ((slot + 1) * SLOT).min(self.batch.len());
+    /// How many trials a slot has.
+    fn trials_of(&self, slot: usize) -> usize {
+        ((slot + 1) * SLOT).min(self.batch.len()) - slot * SLOT
+    }
+
+    /// Moves the outcomes of a slot, if they are all there; which worker ran them.
+    fn take_outcomes(&self, slot: usize, outcomes: &mut Vec<Outcome>) -> Option<usize> {
+        // Whoever holds the lock has not done with the slot, or panicked over it.
+        let mut found = self.slots[slot].try_lock().ok()?;
+        if found.outcomes.len() < self.trials_of(slot) {
+            return None;
         }
-        outcomes
+        outcomes.append(&mut found.outcomes);
+        Some(found.worker)
     }
 
     /// Gives up the rest; slots still count as done when somebody took them.
@@ -432,9 +479,65 @@ impl Job {
     }
 }
 
+/// Outcomes standing in line to be judged.
+struct Line<'a> {
+    job: &'a Job,
+    shared: &'a Shared,
+    judge: &'a mut dyn FnMut(&mut Vec<Outcome>) -> Result<ControlFlow<()>>,
+    outcomes: Vec<Outcome>,
+    /// The first slot that is not judged.
+    next: usize,
+    /// What the judge said: to go on, that it has enough, or that it failed.
+    said: Result<ControlFlow<()>>,
+}
+
+impl<'a> Line<'a> {
+    fn of(job: &'a Job, shared: &'a Shared, judge: &'a mut Judge<'_>) -> Line<'a> {
+        Line {
+            job,
+            shared,
+            judge,
+            outcomes: Vec::with_capacity(SLOT),
+            next: 0,
+            said: Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Has everything judged that is there and whose turn it is.
+    fn advance(&mut self) {
+        while let Ok(ControlFlow::Continue(())) = self.said
+            && self.next < self.job.slot_count
+            && let Some(worker) = self.job.take_outcomes(self.next, &mut self.outcomes)
+        {
+            self.said = (self.judge)(&mut self.outcomes);
+            self.shared.drop_judged(worker, &mut self.outcomes);
+            self.next += 1;
+            if !matches!(self.said, Ok(ControlFlow::Continue(()))) {
+                self.job.give_up();
+            }
+        }
+    }
+
+    /// How the batch ended, when no worker is at it any more.
+    fn end(self) -> Result<Ran> {
+        if self.said?.is_break() || self.next == self.job.slot_count {
+            return Ok(Ran::Whole);
+        }
+        let error = self.job.error.lock().expect("no worker panicked").take();
+        if let Some((_, error)) = error {
+            return Err(error);
+        }
+        let given_up = self.job.given_up.load(Ordering::Acquire);
+        assert!(given_up, "every trial has an outcome");
+        Ok(Ran::Prefix)
+    }
+}
+
 /// The life of a helper thread.
-fn help(index: usize, mut worker: Worker, shared: &Shared) {
+fn help(mut worker: Worker, shared: &Shared) {
     let alarm = Alarm(shared);
+    let index = worker.index - 1;
+    let mut spent = Vec::new();
     shared.threads[index]
         .set(thread::current())
         .expect("each helper has a place of its own");
@@ -442,8 +545,17 @@ fn help(index: usize, mut worker: Worker, shared: &Shared) {
     loop {
         epoch = await_epoch(index, epoch, shared);
         let job = shared.job.lock().expect("no worker panicked").clone();
-        let Some(job) = job else { break };
+        if shared.ended.load(Ordering::SeqCst) {
+            break;
+        }
+        // It may be over before this thread was awake.
+        let Some(job) = job else { continue };
         while let Some(slots) = job.take() {
+            std::mem::swap(
+                &mut spent,
+                &mut shared.spent[index].lock().expect("no worker panicked"),
+            );
+            spent.clear();
             for slot in slots {
                 job.run_slot(&mut worker, slot);
             }
@@ -556,8 +668,17 @@ mod tests {
         Engine::new(config).expect("it has no settings")
     }
 
-    fn sites(ran: Ran) -> Vec<u32> {
-        let (Ran::Whole(outcomes) | Ran::Prefix(outcomes)) = ran;
+    /// Runs a batch; how it ended, and the outcomes in the order in which they came.
+    fn run(pool: &mut Pool, batch: &Arc<Batch>) -> Result<(Ran, Vec<Outcome>)> {
+        let mut all = Vec::new();
+        let ran = pool.run(batch, &mut |outcomes| {
+            all.append(outcomes);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((ran, all))
+    }
+
+    fn sites(outcomes: &[Outcome]) -> Vec<u32> {
         outcomes.iter().map(|outcome| outcome.site).collect()
     }
 
@@ -570,11 +691,10 @@ mod tests {
                 let batch = Arc::new(engine.next_batch(trials));
                 let first = batch.first_trial() as u32;
                 let expected: Vec<u32> = (first..first + batch.len() as u32).collect();
-                let Ran::Whole(outcomes) = pool.run(&batch).unwrap() else {
-                    panic!("nobody wants it to stop");
-                };
-                engine.finish_batch(&batch, outcomes.clone());
-                assert_eq!(sites(Ran::Whole(outcomes)), expected, "{workers} workers");
+                let (ran, outcomes) = run(&mut pool, &batch).unwrap();
+                assert_eq!(ran, Ran::Whole);
+                assert_eq!(sites(&outcomes), expected, "{workers} workers");
+                engine.finish_batch(&batch, outcomes);
             }
         }
     }
@@ -588,7 +708,41 @@ mod tests {
             };
             let mut pool = pool(workers, fake, None);
             let batch = Arc::new(engine().next_batch(1024));
-            assert_eq!(pool.run(&batch).unwrap_err().to_string(), "failed at 100");
+            let error = run(&mut pool, &batch).unwrap_err();
+            assert_eq!(error.to_string(), "failed at 100");
+        }
+    }
+
+    #[test]
+    fn a_judge_that_has_enough_is_given_no_more() {
+        for workers in [1, 3] {
+            let mut pool = pool(workers, || FAKE, None);
+            let mut engine = engine();
+            let batch = Arc::new(engine.next_batch(1024));
+            let mut seen = 0;
+            let ran = pool.run(&batch, &mut |outcomes| {
+                seen += outcomes.len();
+                Ok(match seen {
+                    0..100 => ControlFlow::Continue(()),
+                    _ => ControlFlow::Break(()),
+                })
+            });
+            assert_eq!((ran.unwrap(), seen), (Ran::Whole, 104), "{workers} workers");
+            // Nothing of it is left to confuse the next.
+            let (ran, outcomes) = run(&mut pool, &batch).unwrap();
+            assert_eq!((ran, outcomes.len()), (Ran::Whole, 1024));
+            assert_eq!(sites(&outcomes), (0..1024).collect::<Vec<u32>>());
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_judge_ends_the_batch() {
+        for workers in [1, 3] {
+            let mut pool = pool(workers, || FAKE, None);
+            let batch = Arc::new(engine().next_batch(1024));
+            let error = pool.run(&batch, &mut |_| bail!("no replay")).unwrap_err();
+            assert_eq!(error.to_string(), "no replay");
+            assert_eq!(run(&mut pool, &batch).unwrap().1.len(), 1024);
         }
     }
 
@@ -611,7 +765,7 @@ mod tests {
         let mut pool = Pool::new(runners, stop);
         let mut engine = engine();
         let batch = Arc::new(engine.next_batch(1024));
-        pool.run(&batch).unwrap();
+        run(&mut pool, &batch).unwrap();
     }
 
     #[test]
@@ -623,9 +777,9 @@ mod tests {
             };
             let mut pool = pool(workers, fake, Some(Duration::from_millis(20)));
             let batch = Arc::new(engine().next_batch(1024));
-            let ran = pool.run(&batch).unwrap();
-            assert!(matches!(ran, Ran::Prefix(_)), "{workers} workers");
-            let sites = sites(ran);
+            let (ran, outcomes) = run(&mut pool, &batch).unwrap();
+            assert_eq!(ran, Ran::Prefix, "{workers} workers");
+            let sites = sites(&outcomes);
             let expected: Vec<u32> = (0..sites.len() as u32).collect();
             assert_eq!(sites, expected);
             assert!(!sites.is_empty() && sites.len() < 1024);
