@@ -118,7 +118,7 @@ impl Prepared {
                 Ok(judging.wants_more())
             };
             let mut error = None;
-            let ran = pool.run(&batch, &mut |outcomes| {
+            let ran = pool.start(&batch).judge(&mut |outcomes| {
                 Ok(match judge(outcomes) {
                     Ok(true) => ControlFlow::Continue(()),
                     Ok(false) => ControlFlow::Break(()),

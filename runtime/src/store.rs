@@ -308,14 +308,9 @@ impl Store {
         finding.write(&self.root.join("tmp"), &self.root.join("findings"))
     }
 
-    /// Writes a checkpoint: everything up to here will never be repeated.
-    pub fn checkpoint<S: Serialize>(
-        &mut self,
-        record: &Record,
-        execs: u64,
-        elapsed_ms: u64,
-        state: &S,
-    ) -> Result<()> {
+    /// Writes a checkpoint: everything up to here will never be repeated. The testcases kept and the
+    /// events recorded so far are those that the snapshot knows of.
+    pub fn checkpoint(&mut self, record: &Record, snapshot: &Snapshot) -> Result<()> {
         self.write_corpus()?;
         let position = self.events.sync()?;
         let header = Header {
@@ -323,10 +318,10 @@ impl Store {
             record_hash: record.identity_hash(),
             events_bytes: position.bytes,
             events_hash: position.hash,
-            execs,
-            elapsed_ms,
+            execs: snapshot.execs,
+            elapsed_ms: snapshot.elapsed_ms,
         };
-        let bytes = format::encode(&header, state);
+        let bytes = format::encode(&header, &snapshot.state);
         let path = self.root.join("checkpoint");
         atomic::write(&self.root.join("tmp"), &path, &bytes, Durability::Machine)
     }
@@ -349,6 +344,27 @@ impl Store {
     pub fn finish(&mut self) -> Result<()> {
         self.write_corpus()?;
         self.events.sync().map(|_| ())
+    }
+}
+
+/// An engine's state at some moment, to be written as a checkpoint.
+pub struct Snapshot {
+    /// Executions judged so far.
+    pub execs: u64,
+    /// Time spent in all sessions so far.
+    pub elapsed_ms: u64,
+    /// Encoded.
+    state: Vec<u8>,
+}
+
+impl Snapshot {
+    /// Of a state as it is now.
+    pub fn of<S: Serialize>(execs: u64, elapsed_ms: u64, state: &S) -> Snapshot {
+        Snapshot {
+            execs,
+            elapsed_ms,
+            state: format::encode_state(state),
+        }
     }
 }
 

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::bail;
 use sandglass_engine::feedback::trace_hash;
-use sandglass_engine::{Detail, Exit, Interest, TrapKind, Variant};
+use sandglass_engine::{Detail, Exit, Interest, State, TrapKind, Variant};
 
 use super::workers::Runner;
 use super::*;
 use crate::report::Silent;
+use crate::store;
 use crate::store::record::tests::sample;
 
 /// A guest of a few lines: counts letters, traps on `bug`, loops on `~`.

@@ -223,14 +223,14 @@ impl Pool {
         }
     }
 
-    /// Runs a batch, or the beginning of one if the session has to end, and has it judged. Errs
-    /// with the judge's error, or with the error of the earliest trial.
-    pub fn run(&mut self, batch: &Arc<Batch>, judge: &mut Judge<'_>) -> Result<Ran> {
+    /// Has the helpers begin to run a batch. The caller may do something else, and then judges.
+    pub fn start<'a>(&'a mut self, batch: &'a Arc<Batch>) -> Running<'a> {
         // Waking somebody for a handful of trials costs more than running them.
-        if self.helpers.is_empty() || batch.len() < SLOT {
-            self.run_alone(batch, judge)
-        } else {
-            self.run_shared(batch, judge)
+        let is_shared = !self.helpers.is_empty() && batch.len() >= SLOT;
+        Running {
+            job: is_shared.then(|| self.publish(batch)),
+            pool: self,
+            batch,
         }
     }
 
@@ -259,10 +259,9 @@ impl Pool {
         Ok(Ran::Whole)
     }
 
-    fn run_shared(&mut self, batch: &Arc<Batch>, judge: &mut Judge<'_>) -> Result<Ran> {
-        let job = self.publish(batch);
+    fn run_shared(&mut self, job: &Arc<Job>, judge: &mut Judge<'_>) -> Result<Ran> {
         let shared = Arc::clone(&self.shared);
-        let mut line = Line::of(&job, &shared, judge);
+        let mut line = Line::of(job, &shared, judge);
         let mut fuel = 0;
         while let Some(slots) = job.take() {
             for slot in slots {
@@ -278,7 +277,7 @@ impl Pool {
         }
         self.wait(&mut line);
         line.advance();
-        self.withdraw(&job);
+        self.withdraw(job);
         line.end()
     }
 
@@ -357,6 +356,37 @@ impl Pool {
             return false;
         }
         self.late_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
+    }
+}
+
+/// A batch that the helpers are running. Dropped without being judged, it is given up.
+pub struct Running<'a> {
+    pool: &'a mut Pool,
+    batch: &'a Arc<Batch>,
+    /// What the helpers have; nothing if the coordinator is to run it alone.
+    job: Option<Arc<Job>>,
+}
+
+impl Running<'_> {
+    /// Runs the rest of the batch, or as much of it as can be done before the session has to end,
+    /// and has it judged. Errs with the judge's error, or with the error of the earliest trial.
+    pub fn judge(mut self, judge: &mut Judge<'_>) -> Result<Ran> {
+        match self.job.take() {
+            Some(job) => self.pool.run_shared(&job, judge),
+            None => self.pool.run_alone(self.batch, judge),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take()
+            && !thread::panicking()
+        {
+            job.give_up();
+            // Whoever drops it does not want to know how it ended.
+            let _ = (self.pool).run_shared(&job, &mut |_| Ok(ControlFlow::Break(())));
+        }
     }
 }
 
@@ -671,7 +701,7 @@ mod tests {
     /// Runs a batch; how it ended, and the outcomes in the order in which they came.
     fn run(pool: &mut Pool, batch: &Arc<Batch>) -> Result<(Ran, Vec<Outcome>)> {
         let mut all = Vec::new();
-        let ran = pool.run(batch, &mut |outcomes| {
+        let ran = pool.start(batch).judge(&mut |outcomes| {
             all.append(outcomes);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -720,7 +750,7 @@ mod tests {
             let mut engine = engine();
             let batch = Arc::new(engine.next_batch(1024));
             let mut seen = 0;
-            let ran = pool.run(&batch, &mut |outcomes| {
+            let ran = pool.start(&batch).judge(&mut |outcomes| {
                 seen += outcomes.len();
                 Ok(match seen {
                     0..100 => ControlFlow::Continue(()),
@@ -740,8 +770,14 @@ mod tests {
         for workers in [1, 3] {
             let mut pool = pool(workers, || FAKE, None);
             let batch = Arc::new(engine().next_batch(1024));
-            let error = pool.run(&batch, &mut |_| bail!("no replay")).unwrap_err();
+            let error = pool
+                .start(&batch)
+                .judge(&mut |_| bail!("no replay"))
+                .unwrap_err();
             assert_eq!(error.to_string(), "no replay");
+            assert_eq!(run(&mut pool, &batch).unwrap().1.len(), 1024);
+            // Nor does a batch that nobody judges.
+            drop(pool.start(&batch));
             assert_eq!(run(&mut pool, &batch).unwrap().1.len(), 1024);
         }
     }

@@ -75,11 +75,17 @@ pub fn build_name() -> String {
     format!("{}/{VERSION}", env!("CARGO_PKG_VERSION"))
 }
 
-/// A whole checkpoint as bytes.
-pub fn encode<S: Serialize>(header: &Header, state: &S) -> Vec<u8> {
+/// An engine's state as bytes, the second part of a checkpoint's body.
+pub fn encode_state<S: Serialize>(state: &S) -> Vec<u8> {
+    let config = bincode::config::standard();
+    bincode::serde::encode_to_vec(state, config).expect("the state can be encoded")
+}
+
+/// A whole checkpoint as bytes. `state` comes from [`encode_state`].
+pub fn encode(header: &Header, state: &[u8]) -> Vec<u8> {
     let config = bincode::config::standard();
     let mut body = bincode::serde::encode_to_vec(header, config).expect("a header has no maps");
-    body.extend(bincode::serde::encode_to_vec(state, config).expect("the state can be encoded"));
+    body.extend_from_slice(state);
     let mut bytes = Vec::with_capacity(BODY_OFFSET + body.len());
     bytes.extend_from_slice(&MAGIC);
     bytes.push(VERSION);
@@ -156,14 +162,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let (header, state) = sample();
-        let bytes = encode(&header, &state);
+        let bytes = encode(&header, &encode_state(&state));
         assert_eq!(decode::<Vec<u32>>(&bytes), Ok((header, state)));
     }
 
     #[test]
     fn every_truncation_and_every_changed_byte_is_refused() {
         let (header, state) = sample();
-        let bytes = encode(&header, &state);
+        let bytes = encode(&header, &encode_state(&state));
         for length in 0..bytes.len() {
             assert!(decode::<Vec<u32>>(&bytes[..length]).is_err(), "{length}");
         }
@@ -186,7 +192,7 @@ mod tests {
     fn another_build_is_named() {
         let (mut header, state) = sample();
         header.build = "0.0.1/0".into();
-        let error = decode::<Vec<u32>>(&encode(&header, &state)).unwrap_err();
+        let error = decode::<Vec<u32>>(&encode(&header, &encode_state(&state))).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(

@@ -38,7 +38,7 @@ fn a_campaign_killed_after_its_checkpoint_repeats_the_rest() {
     assert!(resumed.is_none());
     store.record_event(&kept(1));
     store
-        .checkpoint(&sample(), 10, 5, &State::from([1, 2]))
+        .checkpoint(&sample(), &Snapshot::of(10, 5, &State::from([1, 2])))
         .unwrap();
     store.record_event(&kept(2));
     store.flush_events().unwrap();
@@ -124,7 +124,7 @@ fn damage_is_refused_with_a_way_out() {
     let (mut store, _) = begin(root.path());
     store.record_event(&kept(1));
     store
-        .checkpoint(&sample(), 10, 5, &State::from([1]))
+        .checkpoint(&sample(), &Snapshot::of(10, 5, &State::from([1])))
         .unwrap();
     drop(store);
     let checkpoint = root.path().join("checkpoint");
@@ -245,12 +245,12 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     let (mut store, _) = begin(root.path());
     store.record_event(&kept(1));
     store
-        .checkpoint(&sample(), 10, 5, &State::from([1]))
+        .checkpoint(&sample(), &Snapshot::of(10, 5, &State::from([1])))
         .unwrap();
     // The temporary file of the next checkpoint lands on a full device.
     symlink("/dev/full", root.path().join("tmp/checkpoint")).unwrap();
     store.record_event(&kept(2));
-    let text = message(store.checkpoint(&sample(), 20, 6, &State::from([2])));
+    let text = message(store.checkpoint(&sample(), &Snapshot::of(20, 6, &State::from([2]))));
     assert!(
         text.contains("tmp/checkpoint: cannot write: no space left on device"),
         "{text}"
