@@ -12,13 +12,24 @@ use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
 use crate::havoc::{self, Tables};
 use crate::rng::{Rng, derive};
+use crate::solve::Solution;
 use crate::trial::Variant;
+use crate::trim::Removals;
 
 /// How the inputs of one group come about.
 #[derive(Clone, Debug)]
 pub enum Plan {
     /// Each input as it stands, one trial each.
     Given(Vec<Arc<[u8]>>),
+    /// Edits of one input, one trial each.
+    Edited {
+        /// What is edited.
+        input: Arc<[u8]>,
+        /// How.
+        solutions: Vec<Solution>,
+    },
+    /// One input without one part of it, one trial for each part.
+    Shortened(Removals),
     /// Mutants of one parent: child `n` of the group is `havoc(parent, derive(seed, first + n))`.
     Havoc {
         /// What is mutated.
@@ -177,7 +188,11 @@ impl Batch {
                 let source = plan.source(i - self.starts[at] as usize);
                 Some(Drawing::new(source, group.choice_bytes_max))
             }
-            Plan::Given(_) | Plan::Havoc { .. } | Plan::Random { .. } => None,
+            Plan::Given(_)
+            | Plan::Edited { .. }
+            | Plan::Shortened(_)
+            | Plan::Havoc { .. }
+            | Plan::Random { .. } => None,
         }
     }
 
@@ -200,6 +215,8 @@ impl Batch {
                 out.clear();
                 out.extend_from_slice(&inputs[nth]);
             }
+            Plan::Edited { input, solutions } => solutions[nth].apply(input, out),
+            Plan::Shortened(removals) => removals.build(nth, out),
             Plan::Havoc {
                 parent,
                 seed,

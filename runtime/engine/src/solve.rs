@@ -54,15 +54,15 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// The input with the edits made.
-    pub fn apply(&self, input: &[u8]) -> Vec<u8> {
-        let mut bytes = input.to_vec();
+    /// Replaces `out` by the input with the edits made.
+    pub fn apply(&self, input: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(input);
         for edit in &self.edits {
-            let start = (edit.at as usize).min(bytes.len());
-            let end = (start + edit.remove as usize).min(bytes.len());
-            bytes.splice(start..end, edit.insert.iter().copied());
+            let start = (edit.at as usize).min(out.len());
+            let end = (start + edit.remove as usize).min(out.len());
+            out.splice(start..end, edit.insert.iter().copied());
         }
-        bytes
     }
 }
 
@@ -489,7 +489,11 @@ mod tests {
         let solutions = solve(&detail, 64, 1000, 0, |_| 0);
         solutions
             .iter()
-            .map(|solution| solution.apply(input))
+            .map(|solution| {
+                let mut out = Vec::new();
+                solution.apply(input, &mut out);
+                out
+            })
             .collect()
     }
 

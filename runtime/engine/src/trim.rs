@@ -47,13 +47,15 @@ impl Trim {
         trim.settle().then_some(trim)
     }
 
-    /// At most `room` removals to try, in order. Not empty unless `room` is 0.
-    pub fn propose(&self, room: u32) -> Vec<Arc<[u8]>> {
-        let count = self.window.min(room) as usize;
-        let starts = (self.at..self.bytes.len()).step_by(self.step).take(count);
-        starts
-            .map(|start| without(&self.bytes, start, self.step))
-            .collect()
+    /// At most `room` removals to try, and how many. None only if `room` is 0.
+    pub fn propose(&self, room: u32) -> (Removals, u32) {
+        let left = (self.bytes.len() - self.at).div_ceil(self.step);
+        let removals = Removals {
+            bytes: self.bytes.clone(),
+            at: self.at,
+            step: self.step,
+        };
+        (removals, room.min(self.window).min(left as u32))
     }
 
     /// Learns which of the `tried` removals last proposed was the first to leave the trace alone.
@@ -63,7 +65,9 @@ impl Trim {
             Some(nth) => {
                 assert!(nth < tried, "removal {nth} of {tried}");
                 self.at += self.step * nth as usize;
-                self.bytes = without(&self.bytes, self.at, self.step);
+                let mut shorter = Vec::with_capacity(self.bytes.len());
+                without(&self.bytes, self.at, self.step, &mut shorter);
+                self.bytes = shorter.into();
                 self.window = (nth + 1).min(WINDOW_MAX);
             }
             None => {
@@ -88,12 +92,28 @@ impl Trim {
     }
 }
 
-fn without(bytes: &[u8], start: usize, len: usize) -> Arc<[u8]> {
-    let end = (start + len).min(bytes.len());
-    let mut rest = Vec::with_capacity(bytes.len() - (end - start));
-    rest.extend_from_slice(&bytes[..start]);
-    rest.extend_from_slice(&bytes[end..]);
-    rest.into()
+/// Removals from one input, one after the other.
+#[derive(Clone, Debug)]
+pub struct Removals {
+    bytes: Arc<[u8]>,
+    /// Where the first begins, less than the input's length.
+    at: usize,
+    /// How long each is, but perhaps the last.
+    step: usize,
+}
+
+impl Removals {
+    /// Replaces `out` by the input without the `nth` part. Panics if that lies behind its end.
+    pub fn build(&self, nth: usize, out: &mut Vec<u8>) {
+        out.clear();
+        without(&self.bytes, self.at + nth * self.step, self.step, out);
+    }
+}
+
+/// Appends to `out` all but `len` bytes from `start`.
+fn without(bytes: &[u8], start: usize, len: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&bytes[..start]);
+    out.extend_from_slice(&bytes[(start + len).min(bytes.len())..]);
 }
 
 #[cfg(test)]
@@ -109,9 +129,10 @@ mod tests {
         while step >= (bytes.len().next_power_of_two() / 1024).max(4) {
             let mut at = step;
             while at < bytes.len() {
-                let cut = without(&bytes, at, step);
+                let mut cut = Vec::new();
+                without(&bytes, at, step, &mut cut);
                 if keeps(&cut) {
-                    bytes = cut.to_vec();
+                    bytes = cut;
                 } else {
                     at += step;
                 }
@@ -135,10 +156,16 @@ mod tests {
                     .eq(needed.iter().copied())
             };
             let expected = afl(bytes.clone(), keeps);
-            let mut now: Arc<[u8]> = bytes.into();
-            let mut trim = Trim::new(now.clone());
+            let mut now = bytes.clone();
+            let mut trim = Trim::new(bytes.into());
             while let Some(state) = &mut trim {
-                let tried = state.propose(1 + rng.below(40));
+                let (removals, count) = state.propose(1 + rng.below(40));
+                let build = |nth| {
+                    let mut input = Vec::new();
+                    removals.build(nth, &mut input);
+                    input
+                };
+                let tried: Vec<Vec<u8>> = (0..count as usize).map(build).collect();
                 let success = tried.iter().position(|input| keeps(input));
                 if let Some(nth) = success {
                     now = tried[nth].clone();

@@ -60,9 +60,9 @@ const SLOT: usize = 8;
 /// Slots that a worker takes at once at most: 32 trials.
 const SLOTS_AT_ONCE: usize = 4;
 
-/// How long a worker spins for the next batch before it parks. Judging and
-/// planning takes some 20 µs; waking a parked thread takes 50.
-const SPIN: Duration = Duration::from_micros(100);
+/// How long a worker spins for the next batch before it parks. Ending a batch and
+/// planning the next takes some 100 µs; waking a parked thread takes 50.
+const SPIN: Duration = Duration::from_micros(300);
 
 /// How long a batch may go on after the session should have ended: nearly all
 /// batches end by themselves within it.
@@ -128,6 +128,8 @@ struct Worker {
     runner: Box<dyn Runner>,
     scratch: Scratch,
     input: Vec<u8>,
+    /// Of the slot that it works on.
+    outcomes: Vec<Outcome>,
 }
 
 /// What coordinator and helpers share for the whole session.
@@ -151,10 +153,15 @@ struct Shared {
     may_spin: bool,
 }
 
-/// Outcomes on their way to the judge; emptied, never shrunk. Empty between batches. A worker holds
-/// the lock of the slot that it works on.
-type Slots = Vec<Mutex<Slot>>;
+/// Outcomes on their way to the judge; emptied, never shrunk. Empty between batches.
+type Slots = Vec<Apart<Mutex<Slot>>>;
 
+/// On cache lines of its own: what one core writes often is not beside what another one does.
+#[derive(Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// A worker fills it at once, when it has run all of its trials.
 #[derive(Default)]
 struct Slot {
     outcomes: Vec<Outcome>,
@@ -168,8 +175,8 @@ struct Job {
     slots: Arc<Slots>,
     slot_count: usize,
     workers: usize,
-    next: AtomicUsize,
-    done: AtomicUsize,
+    next: Apart<AtomicUsize>,
+    done: Apart<AtomicUsize>,
     given_up: AtomicBool,
     /// The error of the earliest trial that had one.
     error: Mutex<Option<(usize, anyhow::Error)>>,
@@ -187,6 +194,7 @@ impl Pool {
                 runner,
                 scratch: Scratch::default(),
                 input: Vec::new(),
+                outcomes: Vec::with_capacity(SLOT),
             });
         let own = workers.next().expect("a campaign has at least one worker");
         let helpers: Vec<Worker> = workers.collect();
@@ -285,15 +293,15 @@ impl Pool {
     fn publish(&mut self, batch: &Arc<Batch>) -> Arc<Job> {
         let slot_count = batch.len().div_ceil(SLOT);
         if self.slots.len() < slot_count {
-            self.slots = Arc::new((0..slot_count).map(|_| Mutex::default()).collect());
+            self.slots = Arc::new((0..slot_count).map(|_| Apart::default()).collect());
         }
         let job = Arc::new(Job {
             batch: Arc::clone(batch),
             slots: Arc::clone(&self.slots),
             slot_count,
             workers: self.helpers.len() + 1,
-            next: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
+            next: Apart::default(),
+            done: Apart::default(),
             given_up: AtomicBool::new(false),
             error: Mutex::new(None),
         });
@@ -306,7 +314,7 @@ impl Pool {
     fn withdraw(&self, job: &Job) {
         *self.shared.job.lock().expect("no worker panicked") = None;
         for slot in &self.slots[..job.slot_count] {
-            slot.lock().expect("no worker panicked").outcomes.clear();
+            slot.0.lock().expect("no worker panicked").outcomes.clear();
         }
     }
 
@@ -325,7 +333,7 @@ impl Pool {
     fn wait(&mut self, line: &mut Line<'_>) {
         let job = line.job;
         let began = Instant::now();
-        while job.done.load(Ordering::Acquire) < job.slot_count {
+        while job.done.0.load(Ordering::Acquire) < job.slot_count {
             assert!(
                 !self.shared.panicked.load(Ordering::Acquire),
                 "a worker panicked"
@@ -336,7 +344,7 @@ impl Pool {
                 continue;
             }
             self.shared.coordinator_parked.store(true, Ordering::SeqCst);
-            if job.done.load(Ordering::SeqCst) < job.slot_count {
+            if job.done.0.load(Ordering::SeqCst) < job.slot_count {
                 // The time-out is for the clock below, not against a lost wake-up.
                 thread::park_timeout(Duration::from_millis(20));
             }
@@ -439,11 +447,11 @@ impl Job {
     /// The next slots to run: a share of what is left, so that all workers end
     /// at about the same time.
     fn take(&self) -> Option<std::ops::Range<usize>> {
-        let mut at = self.next.load(Ordering::Relaxed);
+        let mut at = self.next.0.load(Ordering::Relaxed);
         loop {
             let left = self.slot_count.checked_sub(at).filter(|&left| left > 0)?;
             let count = (left / (2 * self.workers)).clamp(1, SLOTS_AT_ONCE);
-            match self.next.compare_exchange_weak(
+            match self.next.0.compare_exchange_weak(
                 at,
                 at + count,
                 Ordering::Relaxed,
@@ -458,8 +466,6 @@ impl Job {
     /// Runs the trials of one slot; returns a measure of the time it took.
     fn run_slot(&self, worker: &mut Worker, slot: usize) -> u64 {
         let mut fuel = 0;
-        let mut place = self.slots[slot].lock().expect("no worker panicked");
-        place.worker = worker.index;
         for index in (slot * SLOT..).take(self.trials_of(slot)) {
             if self.given_up.load(Ordering::Relaxed) {
                 break;
@@ -467,7 +473,7 @@ impl Job {
             match worker.run(&self.batch, index) {
                 Ok(outcome) => {
                     fuel += outcome.fuel + FUEL_PER_TRIAL;
-                    place.outcomes.push(outcome);
+                    worker.outcomes.push(outcome);
                 }
                 Err(error) => {
                     self.fail(index, error);
@@ -475,8 +481,11 @@ impl Job {
                 }
             }
         }
+        let mut place = self.slots[slot].0.lock().expect("no worker panicked");
+        place.worker = worker.index;
+        place.outcomes.append(&mut worker.outcomes);
         drop(place);
-        self.done.fetch_add(1, Ordering::SeqCst);
+        self.done.0.fetch_add(1, Ordering::SeqCst);
         fuel
     }
 
@@ -487,8 +496,8 @@ impl Job {
 
     /// Moves the outcomes of a slot, if they are all there; which worker ran them.
     fn take_outcomes(&self, slot: usize, outcomes: &mut Vec<Outcome>) -> Option<usize> {
-        // Whoever holds the lock has not done with the slot, or panicked over it.
-        let mut found = self.slots[slot].try_lock().ok()?;
+        // Whoever holds the lock is about to put them there.
+        let mut found = self.slots[slot].0.try_lock().ok()?;
         if found.outcomes.len() < self.trials_of(slot) {
             return None;
         }

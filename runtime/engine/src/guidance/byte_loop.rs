@@ -323,15 +323,16 @@ impl ByteLoop {
                     mut solutions,
                 } => {
                     let count = solutions.len().min(left as usize).min(SOLUTIONS_AT_ONCE);
-                    let (mut inputs, mut sites) =
-                        (Vec::with_capacity(count), Vec::with_capacity(count));
-                    for solution in solutions.drain(solutions.len() - count..).rev() {
-                        sites.push(solution.site);
-                        inputs.push(Arc::from(solution.apply(&bytes)));
-                    }
+                    let now: Vec<Solution> =
+                        solutions.drain(solutions.len() - count..).rev().collect();
+                    let sites = now.iter().map(|solution| solution.site).collect();
+                    let plan = Plan::Edited {
+                        input: bytes.clone(),
+                        solutions: now,
+                    };
                     self.fly(
                         Flight::Solve { sites },
-                        Plan::Given(inputs),
+                        plan,
                         count as u32,
                         Some(parent),
                         groups,
@@ -351,15 +352,14 @@ impl ByteLoop {
                     left -= 1;
                 }
                 Job::Trim { id, trim } => {
-                    let inputs = trim.propose(left);
-                    let tried = inputs.len() as u32;
+                    let (removals, tried) = trim.propose(left);
                     let flight = Flight::Trim {
                         id,
                         trim,
                         tried,
                         success: None,
                     };
-                    self.fly(flight, Plan::Given(inputs), tried, Some(id), groups);
+                    self.fly(flight, Plan::Shortened(removals), tried, Some(id), groups);
                     left -= tried;
                 }
             }
