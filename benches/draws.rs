@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use sandglass_benches::{Size, heading, in_turns};
-use sandglass_engine::choice::jqf::{End, Ranges, Tape};
+use sandglass_engine::choice::jqf::{End, Reading, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::{Drawing, Rng, Source};
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
@@ -55,7 +55,7 @@ fn draws(size: Size) {
     let fresh = |seed| Drawing::new(Source::Fresh(Rng::new(seed)), limit);
     let bytes: Vec<u8> = (0..4 * DRAWS).map(|i| i as u8).collect();
     let tape = || {
-        let tape = Tape::new(bytes.clone(), End::Stops, Ranges::Whole, Rng::new(0));
+        let tape = Tape::new(bytes.clone(), End::Stops, Reading::Whole, Rng::new(0));
         Drawing::new(Source::Tape(tape), limit)
     };
     let recorded = sandbox(DRAW).generate(tape());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sandglass_engine::choice::influence::Influence;
-use sandglass_engine::choice::jqf::{Ranges, tape_of};
+use sandglass_engine::choice::jqf::{Reading, tape_of};
 use sandglass_engine::choice::plan::MutationCount;
 use sandglass_engine::choice::{ChoicePlan, Role};
 use sandglass_generators::GENERATORS;
@@ -40,7 +40,7 @@ fn what_is_learnt_agrees_with_the_annotation() {
             let fresh = ChoicePlan::Fresh {
                 seed,
                 first: 0,
-                ranges: Ranges::Whole,
+                reading: Reading::Whole,
             };
             let (ran, parent) = run(fresh.source(0), *make);
             if !is_whole(&ran) || parent.nodes.len() > DRAWS_MAX {
@@ -52,7 +52,7 @@ fn what_is_learnt_agrees_with_the_annotation() {
                 seed,
                 first: 0,
                 count: MutationCount::Four,
-                ranges: Ranges::Whole,
+                reading: Reading::Whole,
             };
             for nth in 0..CHILDREN {
                 let (ran, child) = run(children.source(nth as usize), *make);

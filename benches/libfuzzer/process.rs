@@ -18,7 +18,9 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// CPU seconds that a child may take to end after it was asked to. One that was started where SIGINT
 /// is ignored, as in the background of a script, never does.
-const GRACE_S: f64 = 10.0;
+fn grace_s(budget_s: f64) -> f64 {
+    (budget_s / 6.0).max(1.0)
+}
 
 /// A child that ended.
 pub(crate) struct Ran {
@@ -37,7 +39,7 @@ pub(crate) struct Ran {
 }
 
 /// Runs a command to its end; after `budget_s` CPU seconds it is asked to end, as by Ctrl-C, and
-/// [`GRACE_S`] later it is killed. What it writes goes through files in `folder`, which must exist.
+/// [`grace_s`] later it is killed. What it writes goes through files in `folder`, which must exist.
 ///
 /// # Panics
 /// When the world fails us: no such program, no `/proc`.
@@ -64,7 +66,7 @@ pub(crate) fn run(command: &mut Command, budget_s: Option<f64>, folder: &Path) -
         if used_s >= budget_s && !interrupted {
             interrupt(&child);
             interrupted = true;
-        } else if used_s >= budget_s + GRACE_S {
+        } else if used_s >= budget_s + grace_s(budget_s) {
             child.kill().expect("our own child");
         }
     };
@@ -148,10 +150,16 @@ mod tests {
             Some(0.2),
             &folder,
         );
+        let deaf = run(
+            Command::new("sh").args(["-c", "trap '' INT; while :; do :; done"]),
+            Some(0.1),
+            &folder,
+        );
         let idle = run(Command::new("sleep").arg("0.1"), Some(5.0), &folder);
         fs::remove_dir_all(&folder).expect("our own folder");
         assert!(busy.interrupted && busy.cpu_s >= 0.2, "{}", busy.cpu_s);
         assert_eq!(busy.stdout, "on\n");
+        assert!(deaf.interrupted && deaf.cpu_s >= 1.1, "{}", deaf.cpu_s);
         assert!(!idle.interrupted && idle.cpu_s < 0.1, "{}", idle.cpu_s);
         assert!(idle.status.success() && idle.wall_s >= 0.1);
     }

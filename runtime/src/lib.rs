@@ -7,7 +7,7 @@
 //!                                    ▼
 //!      ┌───────────────────── campaign::run ──────────────────────┐
 //!      │ engine.next_batch ─▶ campaign::workers ─▶ target::Worker │──▶ event ──▶ report
-//!      │ engine.finish_batch ◀── outcomes, stacks ◀─ target::Exact│        └──▶ store
+//!      │ engine.judge ◀───────── outcomes, stacks ◀─ target::Exact│        └──▶ store
 //!      └──────────────────────────────────────────────────────────┘
 //! ```
 //!

@@ -20,6 +20,12 @@ pub(crate) fn digest(value: &impl Serialize) -> String {
     hasher.hasher.finalize().to_hex().to_string()
 }
 
+/// The first 128 bits of a hash, for tables of what has been seen.
+pub(crate) fn short(hash: blake3::Hash) -> u128 {
+    let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
+    u128::from_le_bytes(*low)
+}
+
 /// Hashing a few bytes at a time costs more than collecting them first.
 const FLUSH: usize = 1 << 14;
 

@@ -20,6 +20,7 @@ mod together;
 use std::collections::BTreeSet;
 
 use crate::choice::{ChoiceNode, ChoiceSequence, Domain};
+use crate::digest;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,9 +144,7 @@ fn key(candidate: &ChoiceSequence) -> u128 {
         hasher.update(&node.value.to_le_bytes());
     }
     hasher.update(&candidate.payload);
-    let hash = hasher.finalize();
-    let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
-    u128::from_le_bytes(*low)
+    digest::short(hasher.finalize())
 }
 
 /// Whether a sequence comes before another in shortlex order.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::choice::Source;
-use sandglass_engine::choice::jqf::{End, Ranges, TAPE_BYTES_MAX, Tape};
+use sandglass_engine::choice::jqf::{End, Reading, TAPE_BYTES_MAX, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
 use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
@@ -100,7 +100,7 @@ impl Worker {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        let tape = Tape::new(bytes.to_vec(), End::Zeros, Ranges::Whole, Rng::new(0));
+        let tape = Tape::new(bytes.to_vec(), End::Zeros, Reading::Whole, Rng::new(0));
         let drawing = Drawing::new(Source::Tape(tape), TAPE_BYTES_MAX);
         let mut outcome = self.draw(trial, variant, drawing, interest, wants_detail)?;
         if let Some(detail) = &mut outcome.detail {

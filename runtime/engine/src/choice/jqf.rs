@@ -12,8 +12,8 @@
 //! | float in `[lo, hi)` | 8 | 26 bits of the first word and 27 of the second, scaled |
 //! | bytes, where their number is free | 8 + one each | geometric with mean 10, then the bytes |
 //!
-//! JQF's own ranges `[lo, hi]` never come to `hi`: [`Ranges::OffByOne`]. Our contract says that they
-//! do, so [`Ranges::Whole`] is the default. JQF has no draw of bytes; the last line is its strings,
+//! JQF's own ranges `[lo, hi]` never come to `hi`: [`Reading::OffByOne`]. Our contract says that they
+//! do, so [`Reading::Whole`] is the default. JQF has no draw of bytes; the last line is its strings,
 //! shortened by one so that the empty one is among them.
 
 use serde::{Deserialize, Serialize};
@@ -28,15 +28,15 @@ pub const TAPE_BYTES_MAX: u32 = 10_240;
 
 const LENGTHS: Geometric = Geometric::new(10);
 
-/// Whether the end of a range is part of it.
+/// What the bytes of a tape mean, where the papers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ranges {
-    /// It is, as our contract has it.
+pub enum Reading {
+    /// The end of a range is part of it, as our contract has it.
     Whole,
-    /// It never comes, as in JQF's source of randomness.
+    /// The end of a range never comes, as in JQF's source of randomness.
     OffByOne,
-    /// It is. Bytes are big-endian, a number that is in the range is kept, and a boolean is whether a
-    /// signed byte is above nought: Zeugma's reading.
+    /// The end of a range is part of it. Bytes are big-endian, a number that is in the range is kept,
+    /// and a boolean is whether a signed byte is above nought.
     Zeugma,
 }
 
@@ -57,18 +57,18 @@ pub struct Tape {
     bytes: Vec<u8>,
     at: usize,
     end: End,
-    ranges: Ranges,
+    reading: Reading,
     rng: Rng,
 }
 
 impl Tape {
     /// A tape of these bytes; `rng` gives those that follow.
-    pub fn new(bytes: Vec<u8>, end: End, ranges: Ranges, rng: Rng) -> Tape {
+    pub fn new(bytes: Vec<u8>, end: End, reading: Reading, rng: Rng) -> Tape {
         Tape {
             bytes,
             at: 0,
             end,
-            ranges,
+            reading,
             rng,
         }
     }
@@ -113,7 +113,7 @@ impl Tape {
             0 => 0,
             count => self.read(count)?,
         };
-        let value = decode(draw.domain, bits, self.ranges);
+        let value = decode(draw.domain, bits, self.reading);
         if let Domain::Bytes { .. } = draw.domain {
             let from = payload.len();
             for _ in 0..value {
@@ -169,10 +169,16 @@ fn next_31(bits: u64) -> u64 {
 
 /// What [`width`] bytes mean for a possible domain.
 #[inline]
-pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
-    if ranges == Ranges::Zeugma {
-        return decode_zeugma(domain, bits);
+pub fn decode(domain: Domain, bits: u64, reading: Reading) -> u64 {
+    match reading {
+        Reading::Whole => decode_jqf(domain, bits, false),
+        Reading::OffByOne => decode_jqf(domain, bits, true),
+        Reading::Zeugma => decode_zeugma(domain, bits),
     }
+}
+
+#[inline]
+fn decode_jqf(domain: Domain, bits: u64, off_by_one: bool) -> u64 {
     match domain {
         Domain::Bool { num, den } if even(num, den) => bits & 1,
         Domain::Bool { num, den } => u64::from(next_31(bits) % u64::from(den) < u64::from(num)),
@@ -189,11 +195,7 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
                 (_, 1 | 2) | (0x1_0000_0000, 4) => bits,
                 (_, width) => {
                     let bits = if width == 4 { next_31(bits) } else { bits };
-                    let size = match ranges {
-                        Ranges::Whole | Ranges::Zeugma => size,
-                        Ranges::OffByOne => (size - 1).max(1),
-                    };
-                    modulo(bits, size)
+                    modulo(bits, if off_by_one { (size - 1).max(1) } else { size })
                 }
             };
             lo.wrapping_add_unsigned(offset).cast_unsigned()
@@ -214,12 +216,12 @@ pub fn decode(domain: Domain, bits: u64, ranges: Ranges) -> u64 {
     }
 }
 
-/// [`decode`] as Zeugma does. What it has no word for (odds that are not even, floats, lengths) is as
+/// As Zeugma does. What it has no word for (odds that are not even, floats, lengths) is as
 /// in JQF, from the bytes in its order.
 fn decode_zeugma(domain: Domain, bits: u64) -> u64 {
     let width = width(domain);
     if width == 0 {
-        return decode(domain, bits, Ranges::Whole);
+        return decode_jqf(domain, bits, false);
     }
     let unused = 64 - 8 * width as u32;
     let bits = bits.swap_bytes() >> unused;
@@ -232,7 +234,7 @@ fn decode_zeugma(domain: Domain, bits: u64) -> u64 {
             let offset = i128::from(signed).rem_euclid(i128::from(size(lo, hi)));
             lo.wrapping_add_unsigned(offset as u64).cast_unsigned()
         }
-        _ => decode(domain, bits, Ranges::Whole),
+        _ => decode_jqf(domain, bits, false),
     }
 }
 
@@ -275,7 +277,7 @@ mod tests {
     use super::*;
 
     fn tape(bytes: &[u8]) -> Tape {
-        Tape::new(bytes.to_vec(), End::Stops, Ranges::Whole, Rng::new(0))
+        Tape::new(bytes.to_vec(), End::Stops, Reading::Whole, Rng::new(0))
     }
 
     fn draw(domain: Domain) -> Draw {
@@ -346,14 +348,14 @@ mod tests {
     #[test]
     fn a_range_of_jqf_never_comes_to_its_end() {
         let letters = int(i64::from(b'a'), i64::from(b'z'));
-        let all = |ranges| {
+        let all = |reading| {
             (0..10_000u64)
-                .map(|bits| decode(letters, bits, ranges) as u8)
+                .map(|bits| decode(letters, bits, reading) as u8)
                 .max()
         };
-        assert_eq!(all(Ranges::Whole), Some(b'z'));
-        assert_eq!(all(Ranges::OffByOne), Some(b'y'));
-        assert_eq!(decode(int(3, 3), 9, Ranges::OffByOne), 3);
+        assert_eq!(all(Reading::Whole), Some(b'z'));
+        assert_eq!(all(Reading::OffByOne), Some(b'y'));
+        assert_eq!(decode(int(3, 3), 9, Reading::OffByOne), 3);
     }
 
     #[test]
@@ -363,12 +365,12 @@ mod tests {
         let mut ended = tape(&[7]);
         assert_eq!(ended.answer(&byte, &mut payload).unwrap().value, 7);
         assert_eq!(ended.answer(&byte, &mut payload), None);
-        let mut zeros = Tape::new(vec![7], End::Zeros, Ranges::Whole, Rng::new(0));
+        let mut zeros = Tape::new(vec![7], End::Zeros, Reading::Whole, Rng::new(0));
         let long = draw(int(0, 0xffff_ffff));
         assert_eq!(zeros.answer(&long, &mut payload).unwrap().value, 7);
         assert_eq!(zeros.answer(&long, &mut payload).unwrap().value, 0);
 
-        let mut tape = Tape::new(vec![7], End::Extends, Ranges::Whole, Rng::new(1));
+        let mut tape = Tape::new(vec![7], End::Extends, Reading::Whole, Rng::new(1));
         let mut sequence = ChoiceSequence::default();
         for domain in [
             int(0, 255),
@@ -386,7 +388,7 @@ mod tests {
         let bytes = tape_of(&sequence, |_| true);
         assert_eq!(tape_bytes(&sequence) as usize, bytes.len());
         assert_eq!(bytes[0], 7);
-        let mut again = Tape::new(bytes.clone(), End::Stops, Ranges::Whole, Rng::new(9));
+        let mut again = Tape::new(bytes.clone(), End::Stops, Reading::Whole, Rng::new(9));
         let mut payload = Vec::new();
         for node in &sequence.nodes {
             let answer = again.answer(&node.draw, &mut payload).unwrap();
@@ -404,12 +406,12 @@ mod tests {
                 rng.word() as i64 >> rng.below(64),
             );
             let (lo, hi) = (a.min(b), a.max(b));
-            for ranges in [Ranges::Whole, Ranges::OffByOne, Ranges::Zeugma] {
-                let value = decode(int(lo, hi), rng.word(), ranges);
+            for reading in [Reading::Whole, Reading::OffByOne, Reading::Zeugma] {
+                let value = decode(int(lo, hi), rng.word(), reading);
                 assert!(int(lo, hi).has(value), "{lo} {hi} {value}");
             }
             let domain = Domain::float(lo as f64, hi as f64);
-            assert!(domain.has(decode(domain, rng.word(), Ranges::Whole)));
+            assert!(domain.has(decode(domain, rng.word(), Reading::Whole)));
         }
     }
 
@@ -418,7 +420,7 @@ mod tests {
     fn zeugma_reads_big_endian_and_keeps_what_is_in_range() {
         let read = |bytes: [u8; 8], domain| {
             let bits = u64::from_le_bytes(bytes) & (u64::MAX >> (64 - 8 * width(domain)));
-            decode(domain, bits, Ranges::Zeugma).cast_signed()
+            decode(domain, bits, Reading::Zeugma).cast_signed()
         };
         let word = |value: i32| {
             let [a, b, c, d] = value.to_be_bytes();

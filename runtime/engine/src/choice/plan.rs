@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::ChoiceSequence;
 use super::crossover::{Crossover, Population};
 use super::geometric::Geometric;
-use super::jqf::{End, Ranges, Tape};
+use super::jqf::{End, Reading, Tape};
 use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
@@ -49,8 +49,8 @@ pub enum ChoicePlan {
     Seeds {
         /// The tapes.
         tapes: Vec<Arc<[u8]>>,
-        /// How ranges are decoded.
-        ranges: Ranges,
+        /// What its bytes mean.
+        reading: Reading,
     },
     /// Tapes of nothing, which extend at random: child `n` by `derive(seed, first + n)`.
     Fresh {
@@ -58,8 +58,8 @@ pub enum ChoicePlan {
         seed: u64,
         /// Which child the group begins with.
         first: u64,
-        /// How ranges are decoded.
-        ranges: Ranges,
+        /// What its bytes mean.
+        reading: Reading,
     },
     /// Zest's mutants of a tape: child `n` by `derive(seed, first + n)`.
     Zest {
@@ -71,8 +71,8 @@ pub enum ChoicePlan {
         first: u64,
         /// How many mutations.
         count: MutationCount,
-        /// How ranges are decoded.
-        ranges: Ranges,
+        /// What its bytes mean.
+        reading: Reading,
     },
     /// One child of a pair of tapes; nothing is mutated without a half.
     Split {
@@ -86,8 +86,8 @@ pub enum ChoicePlan {
         division: Division,
         /// Seed of the child.
         seed: u64,
-        /// How ranges are decoded.
-        ranges: Ranges,
+        /// What its bytes mean.
+        reading: Reading,
     },
     /// Zeugma's children of a population: child `n` by `derive(seed, first + n)`.
     Crossed {
@@ -119,29 +119,29 @@ impl ChoicePlan {
     /// The source of the group's trial `nth`.
     pub fn source(&self, nth: usize) -> Source {
         match self {
-            ChoicePlan::Seeds { tapes, ranges } => {
+            ChoicePlan::Seeds { tapes, reading } => {
                 let bytes = tapes[nth].to_vec();
-                Source::Tape(Tape::new(bytes, End::Stops, *ranges, Rng::new(0)))
+                Source::Tape(Tape::new(bytes, End::Stops, *reading, Rng::new(0)))
             }
             ChoicePlan::Fresh {
                 seed,
                 first,
-                ranges,
+                reading,
             } => {
                 let rng = Rng::new(derive(*seed, first + nth as u64));
-                Source::Tape(Tape::new(Vec::new(), End::Extends, *ranges, rng))
+                Source::Tape(Tape::new(Vec::new(), End::Extends, *reading, rng))
             }
             ChoicePlan::Zest {
                 parent,
                 seed,
                 first,
                 count,
-                ranges,
+                reading,
             } => {
                 let mut rng = Rng::new(derive(*seed, first + nth as u64));
                 let mut bytes = parent.to_vec();
                 mutate(&mut bytes, *count, &mut rng);
-                Source::Tape(Tape::new(bytes, End::Extends, *ranges, rng))
+                Source::Tape(Tape::new(bytes, End::Extends, *reading, rng))
             }
             ChoicePlan::Split {
                 structure,
@@ -149,7 +149,7 @@ impl ChoicePlan {
                 half,
                 division,
                 seed,
-                ranges,
+                reading,
             } => {
                 let mut rng = Rng::new(*seed);
                 let (mut s, mut v) = (structure.to_vec(), values.to_vec());
@@ -160,7 +160,7 @@ impl ChoicePlan {
                 }
                 // Each tape extends from a generator of its own.
                 let extends = |bytes, nth| {
-                    Tape::new(bytes, End::Extends, *ranges, Rng::new(derive(*seed, nth)))
+                    Tape::new(bytes, End::Extends, *reading, Rng::new(derive(*seed, nth)))
                 };
                 Source::Split(Split {
                     structure: extends(s, 1),
@@ -176,7 +176,7 @@ impl ChoicePlan {
             } => {
                 let mut rng = Rng::new(derive(*seed, first + nth as u64));
                 let bytes = population.child(*crossover, &mut rng);
-                Source::Tape(Tape::new(bytes, End::Extends, Ranges::Zeugma, rng))
+                Source::Tape(Tape::new(bytes, End::Extends, Reading::Zeugma, rng))
             }
             ChoicePlan::Policy {
                 table,
@@ -229,7 +229,7 @@ mod tests {
             seed: 3,
             first,
             count: MutationCount::Eight,
-            ranges: Ranges::Whole,
+            reading: Reading::Whole,
         };
         assert_eq!(plan(0).source(5), plan(5).source(0));
         assert_ne!(plan(0).source(5), plan(0).source(6));
@@ -265,7 +265,7 @@ mod tests {
                 half,
                 division: Division::Annotated,
                 seed: 1,
-                ranges: Ranges::Whole,
+                reading: Reading::Whole,
             };
             match plan.source(0) {
                 Source::Split(split) => split,

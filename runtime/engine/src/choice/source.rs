@@ -76,7 +76,7 @@ pub fn fresh(domain: Domain, rng: &mut Rng, payload: &mut Vec<u8>) -> Answer {
         }
         // The decoder of JQF is uniform here: 53 bits of mantissa, and a length of mean 10.
         Domain::Float { .. } | Domain::Bytes { .. } => {
-            super::jqf::decode(domain, rng.word(), super::jqf::Ranges::Whole)
+            super::jqf::decode(domain, rng.word(), super::jqf::Reading::Whole)
         }
     };
     if let Domain::Bytes { .. } = domain {

@@ -18,15 +18,16 @@ use serde::{Deserialize, Serialize};
 
 use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Favour, Rotation};
-use super::quickcheck::{OFF_BY_ONE, ranges};
+use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::influence::Influence;
-use crate::choice::jqf::{Ranges, tape_of};
+use crate::choice::jqf::{Reading, tape_of};
 use crate::choice::plan::Half;
 use crate::choice::split::{Division, Roles};
 use crate::choice::{ChoicePlan, ChoiceSequence, Draw};
 use crate::corpus::{Reason, TestcaseId};
+use crate::digest;
 use crate::feedback::{TraceId, raw_trace};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
@@ -87,7 +88,7 @@ struct Score {
 /// The state of BeDivFuzz.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bediv {
-    ranges: Ranges,
+    reading: Reading,
     coverage: Coverage,
     rotation: Rotation,
     division: Division,
@@ -108,7 +109,7 @@ pub struct Bediv {
 impl Bediv {
     fn new(settings: &Settings, structures: Option<BTreeSet<u128>>) -> Bediv {
         Bediv {
-            ranges: ranges(settings),
+            reading: reading(settings),
             coverage: Coverage::default(),
             rotation: Rotation::new(Favour::Dynamic),
             division: match settings.number(SPLIT.name) {
@@ -146,7 +147,7 @@ impl Bediv {
                 Half::Values
             }),
             seed: rng.word(),
-            ranges: self.ranges,
+            reading: self.reading,
         }
     }
 
@@ -158,9 +159,7 @@ impl Bediv {
 
     /// Hash of what was asked for of the tape of structure.
     fn structure_of(&self, choices: Option<&ChoiceSequence>) -> u128 {
-        let hash = blake3::hash(&self.tape(choices, true));
-        let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
-        u128::from_le_bytes(*low)
+        digest::short(blake3::hash(&self.tape(choices, true)))
     }
 
     /// Whether nothing saved has this structure.
@@ -208,7 +207,7 @@ impl Guidance for Bediv {
                 division: self.division.clone(),
                 half: None,
                 seed: rng.word(),
-                ranges: self.ranges,
+                reading: self.reading,
             }
         } else {
             self.child(view, rng)

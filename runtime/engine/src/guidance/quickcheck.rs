@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::Ranges;
+use crate::choice::jqf::Reading;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 
@@ -31,25 +31,25 @@ pub(super) const OFF_BY_ONE: Setting = Setting::switch(
     false,
 );
 
-/// How ranges are decoded under these settings.
-pub(super) fn ranges(settings: &Settings) -> Ranges {
+/// What bytes mean under these settings.
+pub(super) fn reading(settings: &Settings) -> Reading {
     if settings.is_on(OFF_BY_ONE.name) {
-        Ranges::OffByOne
+        Reading::OffByOne
     } else {
-        Ranges::Whole
+        Reading::Whole
     }
 }
 
 fn new(settings: &Settings) -> Strategy {
     Strategy::Quickcheck(Box::new(Quickcheck {
-        ranges: ranges(settings),
+        reading: reading(settings),
     }))
 }
 
 /// The state: nothing is learnt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quickcheck {
-    ranges: Ranges,
+    reading: Reading,
 }
 
 impl Guidance for Quickcheck {
@@ -58,7 +58,7 @@ impl Guidance for Quickcheck {
             ChoicePlan::Fresh {
                 seed: rng.word(),
                 first: 0,
-                ranges: self.ranges,
+                reading: self.reading,
             },
             room,
             None,

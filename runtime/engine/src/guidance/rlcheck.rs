@@ -17,6 +17,7 @@ use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::policy::{Abstraction, Step, Table, episode};
+use crate::digest;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
@@ -132,9 +133,7 @@ impl Rlcheck {
                 hasher.update(&choices.payload);
             }
         }
-        let hash = hasher.finalize();
-        let (low, _) = hash.as_bytes().split_first_chunk().expect("32 bytes");
-        if self.seen.insert(u128::from_le_bytes(*low)) {
+        if self.seen.insert(digest::short(hasher.finalize())) {
             REWARD_NEW
         } else {
             REWARD_KNOWN

@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Favour, Rotation};
-use super::quickcheck::{OFF_BY_ONE, ranges};
+use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::{Ranges, tape_of};
+use crate::choice::jqf::{Reading, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
@@ -86,7 +86,7 @@ pub struct Zest {
     saves_count: bool,
     saves_valid: bool,
     valid_only: bool,
-    ranges: Ranges,
+    reading: Reading,
     coverage: Coverage,
     rotation: Rotation,
     /// The tape of each testcase.
@@ -125,7 +125,7 @@ impl Zest {
             saves_count,
             saves_valid: settings.is_on(VALID.name),
             valid_only: settings.is_on(VALID_ONLY.name),
-            ranges: ranges(settings),
+            reading: reading(settings),
             coverage: Coverage::default(),
             rotation: Rotation::new(favour),
             tapes: Vec::new(),
@@ -141,15 +141,15 @@ impl Zest {
         let rest = view.seeds.get(self.seeds as usize..)?;
         let tapes: Vec<_> = rest.iter().take(room as usize).cloned().collect();
         let count = tapes.len() as u32;
-        let ranges = self.ranges;
-        (count > 0).then_some((ChoicePlan::Seeds { tapes, ranges }, count))
+        let reading = self.reading;
+        (count > 0).then_some((ChoicePlan::Seeds { tapes, reading }, count))
     }
 
     fn fresh(&mut self, rng: &mut Rng, room: u32) -> (ChoicePlan, u32) {
         let plan = ChoicePlan::Fresh {
             seed: *self.seed.get_or_insert_with(|| rng.word()),
             first: self.fresh,
-            ranges: self.ranges,
+            reading: self.reading,
         };
         (plan, room)
     }
@@ -169,7 +169,7 @@ impl Zest {
             } else {
                 MutationCount::Eight
             },
-            ranges: self.ranges,
+            reading: self.reading,
         };
         (plan, self.rotation.left(covered).min(room))
     }

@@ -19,7 +19,7 @@ use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::crossover::{Crossover, Member, Population};
-use crate::choice::jqf::{Ranges, tape_bytes};
+use crate::choice::jqf::{Reading, tape_bytes};
 use crate::corpus::Reason;
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
@@ -172,9 +172,9 @@ impl Guidance for Zeugma {
         if self.plays_seeds {
             let tapes: Vec<_> = seeds.iter().take(room as usize).cloned().collect();
             let count = tapes.len() as u32;
-            let ranges = Ranges::Zeugma;
+            let reading = Reading::Zeugma;
             groups.push(Group::of_choices(
-                ChoicePlan::Seeds { tapes, ranges },
+                ChoicePlan::Seeds { tapes, reading },
                 count,
                 None,
             ));
@@ -186,7 +186,7 @@ impl Guidance for Zeugma {
             true => ChoicePlan::Fresh {
                 seed,
                 first: self.since,
-                ranges: Ranges::Zeugma,
+                reading: Reading::Zeugma,
             },
             false => ChoicePlan::Crossed {
                 population: self.population.clone(),
