@@ -37,7 +37,7 @@ execs_of() { case $1 in sqlite) echo 60000 ;; expat) echo 400000 ;; *) echo 6000
 stolen() { awk '/^cpu / { print $9 + 0 }' /proc/stat 2>/dev/null || echo 0; }
 
 # All three are the same campaign, so that nobody has inputs that are faster than the others'. A core that is taken
-# away for a while stops one process, but both workers: such a run says nothing, and is repeated.
+# away for a while stops one process, but both workers: such a run is repeated, up to five times.
 speed() {
   local ratios=() execs before spoiled=0
   execs=$(execs_of "$1")

@@ -64,7 +64,7 @@ fn run_case(path: &Path) -> Result<(), String> {
         fs::write(folder.path().join("t.wasm"), wasm).map_err(|e| e.to_string())?;
     }
     let (mut stdout, mut stderr) = (String::new(), String::new());
-    let mut tools = None;
+    let (mut tools, mut locks) = (None, Vec::new());
     for line in text.lines() {
         let Some((verb, rest)) = line
             .strip_prefix(";; ")
@@ -76,9 +76,16 @@ fn run_case(path: &Path) -> Result<(), String> {
         let code = match verb {
             "RUN" => 0,
             "FINDS" => 1,
-            "FAIL" => 2,
+            "FAIL" | "FULL" => 2,
             "TOOLS" => {
                 tools = Some(folder.path().join(rest));
+                continue;
+            }
+            // For the rest of the case.
+            "LOCK" => {
+                let file = fs::File::open(folder.path().join(rest)).map_err(|e| e.to_string())?;
+                file.lock().map_err(|e| e.to_string())?;
+                locks.push(file);
                 continue;
             }
             _ => {
@@ -86,7 +93,16 @@ fn run_case(path: &Path) -> Result<(), String> {
                 continue;
             }
         };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"));
+        let program = env!("CARGO_BIN_EXE_sandglass-dup");
+        let mut command = match verb {
+            // No file may have a byte: that fails as on a full disk.
+            "FULL" => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", "ulimit -f 0 && exec \"$0\" \"$@\"", program]);
+                shell
+            }
+            _ => Command::new(program),
+        };
         if let Some(tools) = &tools {
             command.env("PATH", tools).env_remove("WASI_SDK_PATH");
         }
@@ -146,11 +162,19 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
             .write(true)
             .open(&path)
             .and_then(|file| file.set_len(value.parse().expect("a number"))),
+        "CHANGE" => change(&path, value.parse().expect("a number")),
         "REMOVE" if path.is_dir() => fs::remove_dir_all(&path),
         "REMOVE" => fs::remove_file(&path),
         _ => Ok(()),
     };
     done.map_err(|e| e.to_string())
+}
+
+/// Changes one byte of a file.
+fn change(path: &Path, at: usize) -> std::io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    bytes[at] ^= 1;
+    fs::write(path, bytes)
 }
 
 /// Writes a script that can be run.
@@ -228,6 +252,9 @@ fn redact(text: &str) -> String {
                 at + "expected at least the ".len()..,
                 "N that the checkpoint covers",
             );
+        }
+        if let Some(at) = line.find("corrupt: its first ") {
+            line.replace_range(at + "corrupt: its first ".len().., "N bytes do not match");
         }
         // `resumed at 1,024 executions after 0.2s`
         if let (true, Some(at)) = (line.starts_with("resumed at "), line.rfind(' ')) {

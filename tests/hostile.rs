@@ -1,5 +1,12 @@
 //! At least a hundred hostile modules and files: each is refused with a message that says why, or
 //! comes to an outcome. The host never dies and never takes long.
+//!
+//! What other wasm fuzzers are known to get wrong, and where it is tested that ours does not: stopping at
+//! the first crash (`cli/fuzz-plain.txt`), dying of a guest's stack overflow (`cli/overflow.txt`), loops of
+//! a single block that use no fuel (`cli/hang.txt`), state that leaks into the next run
+//! (`guests/wat/leak-*.wat` in `outcomes.rs`), twelve bytes compared by an inlined memcmp (`discovery.rs`),
+//! an exit that counts as a crash (`cli/exit-reactor.txt`), and finds that are lost when the host dies
+//! (`findings_outlive_the_host` in `runtime/src/campaign/tests.rs`).
 
 #![expect(clippy::print_stderr, reason = "says which of them are slow")]
 

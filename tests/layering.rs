@@ -56,7 +56,7 @@ fn packages_use_only_what_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Names under `[dependencies]` of a manifest.
+/// Names under `[dependencies]` of a manifest, those of some targets included.
 fn dependencies(manifest: &Path) -> Vec<String> {
     let text =
         std::fs::read_to_string(manifest).unwrap_or_else(|e| panic!("{}: {e}", manifest.display()));
@@ -64,7 +64,8 @@ fn dependencies(manifest: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
         if line.starts_with('[') {
-            inside = line == "[dependencies]";
+            let is_of_target = line.starts_with("[target.") && line.ends_with(".dependencies]");
+            inside = line == "[dependencies]" || is_of_target;
         } else if inside
             && let Some(name) = line
                 .split(['.', ' ', '='])

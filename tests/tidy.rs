@@ -83,7 +83,12 @@ fn unsafe_is_where_it_is_said_to_be() {
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"));
         let uses = code
-            .filter(|l| l.contains(&format!("{word} {{")) || l.contains(&format!("{word} impl")))
+            .filter(|line| {
+                let begins = ["{", "impl", "fn", "extern", "trait"];
+                begins
+                    .iter()
+                    .any(|next| line.contains(&format!("{word} {next}")))
+            })
             .count();
         assert!(
             uses == 0 || UNSAFE_FILES.contains(&name.as_str()),

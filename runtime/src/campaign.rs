@@ -11,9 +11,9 @@
 //! ┌▶ counted budget used up, interrupted, late? ──yes──▶ checkpoint, summary
 //! │  checkpoint, if one is due
 //! │  engine.next_batch ─▶ workers begin to run it
-//! │     meanwhile: the last batch's findings, inputs and events, and the checkpoint, to disk
+//! │     meanwhile: the last batch's inputs and events, and the checkpoint, to disk
 //! │     then: outcomes in order ─▶ findings replayed ─▶ engine.judge
-//! │  engine.end_batch ─▶ decisions
+//! │  engine.end_batch ─▶ decisions; new findings to disk at once
 //! └──┘
 //! ```
 //!
@@ -117,6 +117,7 @@ pub fn run(
         stop: session.stop,
         replayer: session.replayer,
         last_checkpoint: now,
+        last_batch: Duration::ZERO,
         checkpoint_execs: None,
         is_tail: false,
     };
@@ -144,6 +145,8 @@ struct Campaign<'a> {
     stop: Stop,
     replayer: &'a mut dyn Replayer,
     last_checkpoint: Instant,
+    /// How long the last batch was run and judged.
+    last_batch: Duration,
     /// Executions at the last checkpoint of this session.
     checkpoint_execs: Option<u64>,
     /// Whether batches may be cut by the budget: no more checkpoints.
@@ -152,24 +155,21 @@ struct Campaign<'a> {
 
 impl Campaign<'_> {
     fn run_batches(&mut self, pool: &mut Pool) -> Result<Ended> {
-        let mut last_batch = Duration::ZERO;
         loop {
             let execs = self.engine.stats().execs;
             if let Some(ended) = self.ended(execs) {
                 return Ok(ended);
             }
             let trials_left = self.budget.trials_left(execs);
-            self.checkpoint_if_due(trials_left, last_batch);
-            let may_be_cut = execs == 0 || self.may_be_cut(last_batch);
+            self.checkpoint_if_due(trials_left);
+            let may_be_cut = execs == 0 || self.may_be_cut();
             let before = may_be_cut.then(|| self.engine.clone());
-            let began = Instant::now();
             if self.run_batch(pool, trials_left, before)? == Ran::Prefix {
                 return Ok(match self.stop.is_interrupted() {
                     true => Ended::Interrupted,
                     false => Ended::Time,
                 });
             }
-            last_batch = began.elapsed();
         }
     }
 
@@ -185,6 +185,7 @@ impl Campaign<'_> {
         let batch = Arc::new(self.engine.next_batch(trials_left));
         let running = pool.start(&batch);
         self.ledger.write_down(&self.engine)?;
+        let began = Instant::now();
         let mut judging = Judging::of(&batch);
         let mut stacks = Stacks::new();
         let mut seen = Vec::new();
@@ -200,19 +201,27 @@ impl Campaign<'_> {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             })
-        })?;
-        if ran == Ran::Prefix {
-            self.give_up(before, &batch, seen, stacks)?;
-        } else {
-            let decisions = self.engine.end_batch(judging);
-            self.ledger.decided(decisions, stacks);
+        });
+        self.last_batch = began.elapsed();
+        match ran {
+            Ok(Ran::Prefix) => self.give_up(before, &batch, seen, stacks)?,
+            Ok(Ran::Whole) => {
+                let decisions = self.engine.end_batch(judging);
+                self.ledger.decided(&self.engine, decisions, stacks)?;
+            }
+            Err(_) => {
+                // The same batch will fail again: what it found before must not be lost.
+                let decisions = judging.into_decisions();
+                self.ledger.decided(&self.engine, decisions, stacks)?;
+            }
         }
-        Ok(ran)
+        ran
     }
 
     /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
     /// than the grace period ends by itself.
-    fn may_be_cut(&self, last_batch: Duration) -> bool {
+    fn may_be_cut(&self) -> bool {
+        let last_batch = self.last_batch;
         let is_last = || {
             let end = self.stop.deadline;
             end.is_some_and(|end| end < Instant::now() + 4 * last_batch)
@@ -231,12 +240,13 @@ impl Campaign<'_> {
         })
     }
 
-    fn checkpoint_if_due(&mut self, trials_left: u64, last_batch: Duration) {
+    fn checkpoint_if_due(&mut self, trials_left: u64) {
         if self.is_tail {
             return;
         }
         self.is_tail = trials_left < u64::from(self.engine.stats().batch);
-        let is_due = self.last_checkpoint.elapsed() >= CHECKPOINT_EVERY || last_batch >= LONG_BATCH;
+        let is_due =
+            self.last_checkpoint.elapsed() >= CHECKPOINT_EVERY || self.last_batch >= LONG_BATCH;
         if self.is_tail || is_due {
             self.checkpoint();
         }
@@ -265,7 +275,7 @@ impl Campaign<'_> {
     ) -> Result<()> {
         self.is_tail = true;
         match before {
-            Some(before) => self.judge_prefix(before, batch, outcomes, stacks),
+            Some(before) => self.judge_prefix(before, batch, outcomes, stacks)?,
             None => self.engine = self.ledger.back_to_checkpoint(&self.engine, self.config)?,
         }
         Ok(())
@@ -277,18 +287,19 @@ impl Campaign<'_> {
         batch: &Batch,
         mut outcomes: Vec<Outcome>,
         stacks: Stacks,
-    ) {
+    ) -> Result<()> {
         self.engine = before.clone();
         let cut = self.engine.next_batch(outcomes.len() as u64);
         if is_prefix(&cut, batch) {
             outcomes.truncate(cut.len());
             let decisions = self.engine.finish_batch(&cut, outcomes);
-            self.ledger.decided(decisions, stacks);
+            self.ledger.decided(&self.engine, decisions, stacks)?;
         } else {
             // A guidance that plans otherwise when it has less room: then the
             // batch counts for nothing.
             self.engine = before;
         }
+        Ok(())
     }
 }
 

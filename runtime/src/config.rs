@@ -25,7 +25,7 @@ use crate::store::record::{
 use crate::target::{Module, Reset};
 
 /// Threads at most: beyond it somebody mistyped.
-const WORKERS_MAX: usize = 1_024;
+const WORKERS_MAX: usize = 256;
 
 /// A dictionary's size at most.
 const DICT_BYTES_MAX: u64 = 16 << 20;

@@ -47,15 +47,3 @@ impl Sink {
         }
     }
 }
-
-/// The reporter that tells nobody.
-#[derive(Debug)]
-pub struct Silent;
-
-impl Reporter for Silent {
-    fn report(&mut self, _event: &Event) {}
-
-    fn pulse_interval_ms(&self) -> u64 {
-        u64::MAX
-    }
-}

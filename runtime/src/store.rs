@@ -28,6 +28,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{io, show, with_next};
 use crate::event::Event;
+use crate::inputs::read_file;
 
 pub mod atomic;
 pub mod event_log;
@@ -62,6 +63,8 @@ pub struct Store {
     /// Testcases that are not written yet, by name: the input, and the choices
     /// as text.
     pending: BTreeMap<String, (Vec<u8>, Option<String>)>,
+    /// Testcases whose files are to be removed, by name.
+    dropped: BTreeSet<String>,
 }
 
 /// A folder that is locked and understood, before any event is touched.
@@ -110,11 +113,10 @@ pub fn open(root: &Path) -> Result<Opened> {
 /// The record of a campaign folder; `None` if there is none.
 pub fn read_record(root: &Path) -> Result<Option<Record>> {
     let path = root.join("campaign.toml");
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io(&path, "read", &e)),
-    };
+    if fs::metadata(&path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let bytes = read_file(&path, FILE_BYTES_MAX)?;
     let record = String::from_utf8(bytes)
         .map_err(|_| "not UTF-8".to_owned())
         .and_then(|text| Record::from_toml(&text))
@@ -179,6 +181,7 @@ impl Opened {
             _lock: self.lock,
             events,
             pending: BTreeMap::new(),
+            dropped: BTreeSet::new(),
         };
         let resumed = checkpoint.map(|(header, state)| Resumed {
             state,
@@ -218,6 +221,7 @@ impl Store {
             Some((name, text)) => (name, Some(text)),
             None => (input_name(&input), None),
         };
+        self.dropped.remove(&name);
         self.pending.insert(name.clone(), (input, choices));
         name
     }
@@ -226,6 +230,15 @@ impl Store {
     /// forced to disk: a checkpoint holds every input, and
     /// [`Store::restore_corpus`] writes what is missing.
     pub fn write_corpus(&mut self) -> Result<()> {
+        self.write_pending()?;
+        // Not before: whoever kills us in between finds the longer form or the shorter one.
+        while let Some(name) = self.dropped.pop_first() {
+            self.remove_testcase(&name)?;
+        }
+        Ok(())
+    }
+
+    fn write_pending(&mut self) -> Result<()> {
         while let Some((name, (input, choices))) = self.pending.pop_first() {
             self.write_new("corpus", &name, &input)?;
             if let Some(choices) = choices {
@@ -250,9 +263,13 @@ impl Store {
         fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))
     }
 
-    /// Removes a testcase, by its name, that a smaller one has replaced.
-    pub fn drop_testcase(&mut self, name: &str) -> Result<()> {
-        self.pending.remove(name);
+    /// Has a testcase removed that a smaller one has replaced, once that one is written.
+    pub fn drop_testcase(&mut self, name: String) {
+        self.pending.remove(&name);
+        self.dropped.insert(name);
+    }
+
+    fn remove_testcase(&self, name: &str) -> Result<()> {
         for folder in ["corpus", "choices"] {
             let path = self.root.join(folder).join(name);
             match fs::remove_file(&path) {
@@ -333,6 +350,8 @@ impl Store {
         record: &Record,
     ) -> Result<Option<(Header, S)>> {
         let checkpoint = read_checkpoint(&self.root, record)?;
+        self.pending.clear();
+        self.dropped.clear();
         if let Some((header, _)) = &checkpoint {
             self.events = EventLog::open_at(&self.root.join("events.jsonl"), position_of(header))?;
         }
@@ -368,6 +387,9 @@ impl Snapshot {
     }
 }
 
+/// A larger campaign record or checkpoint is not ours.
+const FILE_BYTES_MAX: u64 = 1 << 34;
+
 fn position_of(header: &Header) -> Position {
     Position {
         bytes: header.events_bytes,
@@ -400,11 +422,10 @@ fn read_checkpoint<S: DeserializeOwned>(
     record: &Record,
 ) -> Result<Option<(Header, S)>> {
     let path = root.join("checkpoint");
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io(&path, "read", &e)),
-    };
+    if fs::metadata(&path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let bytes = read_file(&path, FILE_BYTES_MAX)?;
     let (header, state) =
         format::decode::<S>(&bytes).map_err(|e| corrupt(root, anyhow!("{}: {e}", show(&path))))?;
     if header.record_hash != record.identity_hash() {
@@ -458,8 +479,17 @@ fn refuse_foreign(root: &Path) -> Result<()> {
     }
 }
 
+/// Refuses what would never end, or would make us wait, when it is opened or read.
+fn require_file(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => bail!("{}: not a regular file", show(path)),
+        _ => Ok(()),
+    }
+}
+
 fn lock(root: &Path) -> Result<File> {
     let path = root.join("lock");
+    require_file(&path)?;
     let file = OpenOptions::new()
         .write(true)
         .create(true)

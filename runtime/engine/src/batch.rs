@@ -196,7 +196,7 @@ impl Batch {
         }
     }
 
-    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial, or if it has a
+    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial, or if it has
     /// draws in place of bytes.
     #[inline]
     pub fn build(&self, i: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {

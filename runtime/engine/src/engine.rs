@@ -168,6 +168,10 @@ pub enum Decision {
     },
 }
 
+/// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
+/// was begun before cannot go on as it would have.
+pub const STATE_VERSION: u32 = 1;
+
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -223,6 +227,11 @@ impl<'a> Judging<'a> {
     /// Whether further outcomes matter.
     pub fn wants_more(&self) -> bool {
         !self.is_over && self.judged < self.batch.len()
+    }
+
+    /// What came of the trials judged, of a batch that cannot be ended.
+    pub fn into_decisions(self) -> Vec<Decision> {
+        self.decisions
     }
 
     /// The next trial's group, and its place there. Panics if all trials are judged.
@@ -358,8 +367,8 @@ impl Engine {
         self.end_batch(judging)
     }
 
-    /// Judges the next trials of a batch, in order. They may be judged while later ones still run:
-    /// what is learnt from them is not of this batch. Trials that the guidance does not want any
+    /// Judges the next trials of a batch, in order. They may be judged while later ones still run,
+    /// which are told nothing of what is learnt. Trials that the guidance does not want any
     /// more, after what it learnt from those before, do not count.
     ///
     /// Panics if this is not the batch last planned, or if it has fewer trials.
@@ -593,8 +602,8 @@ impl Engine {
         (id, Decision::Trimmed { id, from_bytes })
     }
 
-    /// What is interesting as of now. Workers should use [`Batch::interest`], which is the same
-    /// until the batch is judged.
+    /// What is interesting as of now. Workers should use [`Batch::interest`], which is what was when
+    /// the batch was planned.
     pub fn interest(&self) -> Arc<Interest> {
         self.state.interest.clone()
     }

@@ -71,7 +71,7 @@ pub use batch::{Batch, Group, Plan, Scratch};
 pub use choice::{ChoiceSequence, Drawing, Source};
 pub use corpus::{Corpus, Reason, Testcase, TestcaseId};
 pub use dictionary::{DictionaryError, Token, TokenSource};
-pub use engine::{Config, Decision, Engine, Judging, ResumeError, State, Stats};
+pub use engine::{Config, Decision, Engine, Judging, ResumeError, STATE_VERSION, State, Stats};
 pub use feedback::{Interest, Seen};
 pub use finding::{FindingKey, FindingKind, FindingRecord, Findings};
 pub use guidance::{ALL, Spec, find};

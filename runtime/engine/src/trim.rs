@@ -47,7 +47,7 @@ impl Trim {
         trim.settle().then_some(trim)
     }
 
-    /// At most `room` removals to try, and how many. None only if `room` is 0.
+    /// Removals to try, and how many of them: at most `room`, and none only if `room` is 0.
     pub fn propose(&self, room: u32) -> (Removals, u32) {
         let left = (self.bytes.len() - self.at).div_ceil(self.step);
         let removals = Removals {

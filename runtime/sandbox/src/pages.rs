@@ -275,7 +275,7 @@ impl Region {
             hot: cells(),
             hot_count: AtomicUsize::new(0),
         });
-        register(&watch)?;
+        register(&watch, self.reserved)?;
         assert!(self.watch.set(watch).is_ok(), "a region is watched once");
         self.protect(0, pages * PAGE, libc::PROT_READ)
     }
@@ -421,17 +421,36 @@ impl Shared {
     }
 }
 
-/// Regions that the handler knows; a slot per watched memory of the process.
-static WATCHES: [AtomicPtr<Watch>; 1024] = [const { AtomicPtr::new(ptr::null_mut()) }; 1024];
+/// A region that the handler knows. Where it lies is kept beside the pointer, which may be followed
+/// only by the thread that faulted inside: the others may be freed at any time by their own threads.
+struct Known {
+    watch: AtomicPtr<Watch>,
+    /// Address range; empty while the slot is free.
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+/// A slot per watched memory of the process.
+static WATCHES: [Known; 1024] = [const {
+    Known {
+        watch: AtomicPtr::new(ptr::null_mut()),
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+    }
+}; 1024];
 static WATCHES_USED: AtomicUsize = AtomicUsize::new(0);
 
-fn register(watch: &Watch) -> io::Result<()> {
+/// `reserved` is the length of the region's mapping.
+fn register(watch: &Watch, reserved: usize) -> io::Result<()> {
     let entry = ptr::from_ref(watch).cast_mut();
     for (index, slot) in WATCHES.iter().enumerate() {
-        if slot
+        let free = &slot.watch;
+        if free
             .compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
         {
+            slot.start.store(watch.base, Ordering::Release);
+            slot.end.store(watch.base + reserved, Ordering::Release);
             WATCHES_USED.fetch_max(index + 1, Ordering::AcqRel);
             return Ok(());
         }
@@ -444,10 +463,10 @@ fn register(watch: &Watch) -> io::Result<()> {
 fn unregister(watch: &Watch) {
     let entry = ptr::from_ref(watch).cast_mut();
     for slot in &WATCHES {
-        if slot
-            .compare_exchange(entry, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-        {
+        if slot.watch.load(Ordering::Acquire) == entry {
+            // The range first: a slot is taken by whoever finds no watch in it.
+            slot.end.store(0, Ordering::Release);
+            slot.watch.store(ptr::null_mut(), Ordering::Release);
             return;
         }
     }
@@ -538,16 +557,20 @@ fn program_counter(context: *mut libc::c_void) -> usize {
 /// The first write to a watched page. Async-signal-safe: atomics and `mprotect` only.
 fn make_hot(address: usize) -> bool {
     for slot in &WATCHES[..WATCHES_USED.load(Ordering::Acquire)] {
-        let watch = slot.load(Ordering::Acquire);
+        let end = slot.end.load(Ordering::Acquire);
+        let start = slot.start.load(Ordering::Acquire);
+        if !(start..end).contains(&address) {
+            continue;
+        }
+        let watch = slot.watch.load(Ordering::Acquire);
         if watch.is_null() {
             continue;
         }
-        // SAFETY: a registered watch lives until its region is dropped, and a fault inside a
-        // region can only come from the thread that uses (and so keeps) it.
+        // SAFETY: the address lies in a region's mapping, so this thread uses, and keeps, that
+        // region; its slot has not changed since it was registered. A slot that held another
+        // region at this address was emptied before that one was unmapped.
         let watch = unsafe { &*watch };
-        let Some(offset) = address.checked_sub(watch.base) else {
-            continue;
-        };
+        let offset = address - start;
         if offset >= watch.bytes.load(Ordering::Relaxed) {
             continue;
         }

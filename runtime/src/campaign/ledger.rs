@@ -104,16 +104,30 @@ impl<'a> Ledger<'a> {
         self.last_new_exec
     }
 
-    /// Notes what the engine decided about a batch. Panics if decisions are still to be written.
-    pub(super) fn decided(&mut self, decisions: Vec<Decision>, stacks: Stacks) {
+    /// Notes what the engine decided about a batch; with a new finding among it, writes it at once:
+    /// the next batch may kill the host. Panics if decisions are still to be written.
+    pub(super) fn decided(
+        &mut self,
+        engine: &Engine,
+        decisions: Vec<Decision>,
+        stacks: Stacks,
+    ) -> Result<()> {
         assert!(self.due.decisions.is_empty(), "written down batch by batch");
+        let mut is_found = false;
         for decision in &decisions {
-            if let Decision::Kept { trial, .. } = decision {
-                self.last_new_exec = trial + 1;
+            match decision {
+                Decision::Kept { trial, .. } => self.last_new_exec = trial + 1,
+                Decision::Finding { first, .. } => is_found |= first,
+                Decision::Slow { .. } => is_found = true,
+                Decision::Trimmed { .. } => {}
             }
         }
         self.due.decisions = decisions;
         self.due.stacks = stacks;
+        if is_found {
+            self.write_due(engine)?;
+        }
+        Ok(())
     }
 
     /// Notes a checkpoint of the engine as it is.
@@ -125,8 +139,15 @@ impl<'a> Ledger<'a> {
         ));
     }
 
-    /// Writes what was noted. The engine may have planned a batch since, not judged one.
+    /// Writes what was noted, and tells how far the campaign is. The engine may have planned a batch
+    /// since, not judged one.
     pub(super) fn write_down(&mut self, engine: &Engine) -> Result<()> {
+        self.write_due(engine)?;
+        self.pulse_if_due(engine);
+        Ok(())
+    }
+
+    fn write_due(&mut self, engine: &Engine) -> Result<()> {
         let due = std::mem::take(&mut self.due);
         for decision in due.decisions {
             self.apply(engine, decision, &due.stacks)?;
@@ -138,11 +159,11 @@ impl<'a> Ledger<'a> {
                 execs: snapshot.execs,
             }));
         }
-        self.pulse_if_due(engine);
         Ok(())
     }
 
-    /// The engine of the last checkpoint on disk. What came after it in the log is cut off.
+    /// The engine of the last checkpoint on disk. What came after it in the log is cut off, and
+    /// `corpus/` becomes what it was.
     pub(super) fn back_to_checkpoint(
         &mut self,
         engine: &Engine,
@@ -158,12 +179,18 @@ impl<'a> Ledger<'a> {
                 engine.stats().execs - header.execs
             ),
         }));
-        Ok(Engine::resume(config.clone(), state)?)
+        let engine = Engine::resume(config.clone(), state)?;
+        let testcases = engine.corpus().iter().map(|(_, testcase)| testcase);
+        self.store.restore_corpus(testcases)?;
+        self.files = CorpusFiles::of(&engine);
+        self.last_new_exec = last_new_exec(&engine);
+        self.pulse_execs = header.execs;
+        Ok(engine)
     }
 
     /// Writes what is left, and the summary.
     pub(super) fn end(mut self, engine: &Engine, ended: Ended, workers: usize) -> Result<Summary> {
-        self.write_down(engine)?;
+        self.write_due(engine)?;
         let record = self.record;
         let elapsed_ms = self.clock.elapsed_ms();
         let counters = counters(engine);
@@ -282,7 +309,7 @@ impl<'a> Ledger<'a> {
         }
         self.store.keep_testcase(testcase);
         if let Some(unused) = self.files.replace(id, file.clone()) {
-            self.store.drop_testcase(&unused)?;
+            self.store.drop_testcase(unused);
         }
         self.emit(Event::Trimmed(Trimmed {
             id: id.0,

@@ -11,7 +11,7 @@ use sandglass_engine::{Detail, Exit, Interest, State, TrapKind, Variant};
 
 use super::workers::Runner;
 use super::*;
-use crate::report::Silent;
+use crate::event::Event;
 use crate::store;
 use crate::store::record::tests::sample;
 
@@ -21,6 +21,8 @@ struct Scripted {
     executed: Arc<AtomicU64>,
     dies_at: u64,
     sleep: Duration,
+    /// Executions before it becomes sleepy.
+    awake: u64,
 }
 
 impl Runner for Scripted {
@@ -32,10 +34,13 @@ impl Runner for Scripted {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        if self.executed.fetch_add(1, Ordering::Relaxed) >= self.dies_at {
+        let executed = self.executed.fetch_add(1, Ordering::Relaxed);
+        if executed >= self.dies_at {
             bail!("killed");
         }
-        std::thread::sleep(self.sleep);
+        if executed >= self.awake {
+            std::thread::sleep(self.sleep);
+        }
         let mut counts = BTreeMap::new();
         for (index, byte) in input.iter().enumerate() {
             *counts.entry(u32::from(*byte) % 61).or_insert(0) += 1;
@@ -94,6 +99,17 @@ impl Replayer for Frames {
     }
 }
 
+/// Is told how far it is after each batch.
+struct Attentive;
+
+impl Reporter for Attentive {
+    fn report(&mut self, _: &Event) {}
+
+    fn pulse_interval_ms(&self) -> u64 {
+        0
+    }
+}
+
 /// How a session is run.
 #[derive(Clone)]
 struct How {
@@ -101,6 +117,7 @@ struct How {
     workers: usize,
     dies_at: u64,
     sleep: Duration,
+    awake: u64,
     time: Option<Duration>,
 }
 
@@ -109,6 +126,7 @@ const HOW: How = How {
     workers: 1,
     dies_at: u64::MAX,
     sleep: Duration::ZERO,
+    awake: 0,
     time: None,
 };
 
@@ -148,6 +166,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
             executed: Arc::clone(&executed),
             dies_at: how.dies_at,
             sleep: how.sleep,
+            awake: how.awake,
         }) as Box<dyn Runner>
     });
     let mut pool = Pool::new(runners.collect(), stop.clone());
@@ -160,7 +179,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
         entry: "reactor",
         workers: how.workers,
         replayer: &mut Frames,
-        reporter: &mut Silent,
+        reporter: &mut Attentive,
     };
     run(session, engine, store, &mut pool, is_resumed)
 }
@@ -315,6 +334,74 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
         .unwrap();
         assert_eq!(resumed.state_hash, expected.state_hash);
     }
+}
+
+#[test]
+fn a_batch_that_becomes_slow_is_given_up_as_a_whole() {
+    for workers in [1, 3] {
+        let root = tempfile::tempdir().unwrap();
+        let slow = How {
+            execs: 8_000,
+            workers,
+            sleep: Duration::from_millis(40),
+            awake: 5_000,
+            time: Some(Duration::from_millis(400)),
+            ..HOW
+        };
+        // Batches were fast until then, so there is only the checkpoint to go back to.
+        let summary = session(root.path(), slow).unwrap();
+        assert_eq!(summary.ended, Ended::Time);
+        let execs = summary.counters.execs;
+        let [as_long, undisturbed] = [execs, 8_000].map(|execs| {
+            let root = tempfile::tempdir().unwrap();
+            let summary = session(root.path(), How { execs, ..HOW }).unwrap();
+            (summary, root)
+        });
+        assert_eq!(
+            summary.state_hash, as_long.0.state_hash,
+            "{execs} executions"
+        );
+        let corpus = |root: &Path| -> Vec<PathBuf> {
+            let all = folder(root).into_keys();
+            all.filter(|path| path.starts_with("corpus")).collect()
+        };
+        assert_eq!(corpus(root.path()), corpus(as_long.1.path()));
+        let resumed = session(
+            root.path(),
+            How {
+                execs: 8_000,
+                ..HOW
+            },
+        )
+        .unwrap();
+        assert_eq!(resumed.state_hash, undisturbed.0.state_hash);
+    }
+}
+
+/// Whatever stops a campaign may stop it again at the same place: what was found before is on disk.
+#[test]
+fn findings_outlive_the_host() {
+    let undisturbed = tempfile::tempdir().unwrap();
+    session(undisturbed.path(), HOW).unwrap();
+    let mut found = 0;
+    for entry in fs::read_dir(undisturbed.path().join("findings")).unwrap() {
+        let entry = entry.unwrap();
+        let (record, _) = store::finding::read(&entry.path()).unwrap();
+        // A slot is judged as one.
+        for after in [9, 2_000] {
+            let root = tempfile::tempdir().unwrap();
+            let how = How {
+                dies_at: record.trial + after,
+                ..HOW
+            };
+            if session(root.path(), how).is_err() {
+                let place = root.path().join("findings").join(entry.file_name());
+                assert!(place.join("finding.json").exists(), "{}", place.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found >= 2, "the script has bugs to find");
 }
 
 #[test]

@@ -11,8 +11,8 @@
 //! which cannot be shared, goes on beside the others' running. Nothing is
 //! allocated for a boring trial.
 //!
-//! This module knows neither wasm nor the store. It reads the clock for one
-//! purpose: to give up a batch that cannot be finished in time.
+//! This module knows neither wasm nor the store. It reads the clock to give up
+//! a batch that cannot be finished in time, and to stop spinning.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -413,6 +413,12 @@ impl Shared {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        // Nobody waits for it, or there would be none: a panic is on its way.
+        if let Ok(job) = self.shared.job.lock()
+            && let Some(job) = &*job
+        {
+            job.give_up();
+        }
         self.shared.ended.store(true, Ordering::SeqCst);
         self.wake_helpers();
         for helper in self.helpers.drain(..) {

@@ -17,7 +17,7 @@ use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
     bin_name = "sandglass",
     version,
     about,
-    after_help = "Exit codes: 0 fine, 1 findings were made, 2 wrong invocation or unusable module, 3 our own fault.",
+    after_help = "Exit codes: 0 fine, 1 findings were made (slow inputs alone do not count), 2 wrong invocation or unusable module, 3 our own fault.",
     arg_required_else_help = true
 )]
 pub struct Cli {

@@ -156,21 +156,19 @@ pub(super) fn exact_for(
 /// The generator of a case: named, the target's own, or the one of the campaign that it lies in.
 fn generator(case: &Case, module: &Module, guest: &GuestArgs) -> Result<Option<Module>> {
     let mut found = read_generator(guest, module, MEMORY_BYTES_MAX)?;
+    let mut expected = (case.record.as_ref()).and_then(|record| record.generator_hash.clone());
     if found.is_none() && !module.is_property() {
         // `choices/HASH`, `findings/KEY` and `findings/KEY/choices` lie so deep in it.
         for folder in case.path.ancestors().skip(1).take(3) {
             let record = read_record(folder)?;
             if let Some(generator) = record.and_then(|record| record.generator) {
                 found = Some(Module::read(Path::new(&generator.path), MEMORY_BYTES_MAX)?);
+                expected.get_or_insert(generator.hash);
                 break;
             }
         }
     }
-    let expected = case
-        .record
-        .as_ref()
-        .and_then(|record| record.generator_hash.as_ref());
-    if let (Some(generator), Some(expected)) = (&found, expected) {
+    if let (Some(generator), Some(expected)) = (&found, &expected) {
         require_hash(generator, &case.path, expected)?;
     }
     Ok(found)

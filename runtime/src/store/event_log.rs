@@ -45,6 +45,7 @@ impl Position {
 impl EventLog {
     /// Opens the log and cuts it at `position`, after checking what comes before.
     pub fn open_at(path: &Path, position: Position) -> Result<EventLog> {
+        super::require_file(path)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -53,7 +54,9 @@ impl EventLog {
             .open(path)
             .map_err(|e| io(path, "open", &e))?;
         let mut content = Vec::new();
-        file.read_to_end(&mut content)
+        (&mut file)
+            .take(position.bytes)
+            .read_to_end(&mut content)
             .map_err(|e| io(path, "read", &e))?;
         check(path, &content, position)?;
         file.set_len(position.bytes)
@@ -61,7 +64,7 @@ impl EventLog {
         file.seek(SeekFrom::End(0))
             .map_err(|e| io(path, "seek", &e))?;
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&content[..position.bytes as usize]);
+        hasher.update(&content);
         Ok(EventLog {
             path: path.to_owned(),
             file,

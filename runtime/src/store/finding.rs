@@ -22,7 +22,8 @@ use sandglass_sandbox::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::atomic::{self, Durability};
-use crate::error::{io, show};
+use crate::error::{io, printable, show};
+use crate::inputs::read_file;
 
 /// The version of `finding.json`. A finding outlives builds: readers accept
 /// every version up to this one.
@@ -140,7 +141,7 @@ pub fn read_choices(folder: &Path, record: &FindingRecord) -> Result<Option<Choi
         return Ok(None);
     };
     let path = folder.join("choices");
-    let text = fs::read_to_string(&path).map_err(|e| io(&path, "read", &e))?;
+    let text = read_text(&path)?;
     let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
     if hash != *expected {
         bail!(
@@ -158,7 +159,7 @@ pub fn read_choices(folder: &Path, record: &FindingRecord) -> Result<Option<Choi
 /// have the recorded hash would replay something else.
 pub fn read(folder: &Path) -> Result<(FindingRecord, Vec<u8>)> {
     let path = folder.join("finding.json");
-    let text = fs::read_to_string(&path).map_err(|e| io(&path, "read", &e))?;
+    let text = read_text(&path)?;
     let record: FindingRecord =
         serde_json::from_str(&text).map_err(|e| anyhow!("{}: not a finding: {e}", show(&path)))?;
     if record.version > VERSION {
@@ -169,7 +170,7 @@ pub fn read(folder: &Path) -> Result<(FindingRecord, Vec<u8>)> {
         );
     }
     let input_path = folder.join("input");
-    let input = fs::read(&input_path).map_err(|e| io(&input_path, "read", &e))?;
+    let input = read_file(&input_path, FILE_BYTES_MAX)?;
     let hash = blake3::hash(&input).to_hex().to_string();
     if hash != record.input_hash {
         bail!(
@@ -181,9 +182,18 @@ pub fn read(folder: &Path) -> Result<(FindingRecord, Vec<u8>)> {
     Ok((record, input))
 }
 
-/// The command that replays a finding (a folder) or an input (a file).
+/// More is in no folder that we wrote.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = read_file(path, FILE_BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| anyhow!("{}: not UTF-8", show(path)))
+}
+
+/// The command that replays a finding (a folder) or an input (a file), for a terminal.
 pub fn repro_command(target: &str, place: &Path) -> String {
-    format!("sandglass repro {} {}", quote(target), quote(&show(place)))
+    let command = format!("sandglass repro {} {}", quote(target), quote(&show(place)));
+    printable(&command)
 }
 
 /// Quotes a word for a shell, if it needs it.

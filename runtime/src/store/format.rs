@@ -11,6 +11,8 @@
 //! A checkpoint serves resuming with the same build and is refused politely by
 //! any other. This is the only file that knows bincode.
 
+use sandglass_engine::STATE_VERSION;
+use sandglass_instrument::{COST_VERSION, PASS_VERSION};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of the layout above.
@@ -70,9 +72,11 @@ pub enum FormatError {
     Body(String),
 }
 
-/// The name of this build in checkpoints.
+/// The name of this build in checkpoints: of everything that decides what a state means and what a
+/// campaign does from there.
 pub fn build_name() -> String {
-    format!("{}/{VERSION}", env!("CARGO_PKG_VERSION"))
+    let package = env!("CARGO_PKG_VERSION");
+    format!("{package}/{VERSION}/{STATE_VERSION}/{PASS_VERSION}/{COST_VERSION}")
 }
 
 /// An engine's state as bytes, the second part of a checkpoint's body.

@@ -105,12 +105,16 @@ impl Pass<'_> {
         }
         let limit = self.limits.memory_bytes;
         if self.counts.memory_bytes > limit {
+            let last = self.facts.memories.len();
+            let who = match last {
+                0 => "memory 0 needs".to_owned(),
+                _ => format!("memories 0 to {last} need"),
+            };
             let message = format!(
-                "memory {} needs {} MiB at start, the limit is {} MiB; raise the memory limit, or link with a smaller \
+                "{who} {} at start, the limit is {}; raise the limit (--memory), or link with a smaller \
                  `-Wl,--initial-memory` or `-Wl,-z,stack-size`",
-                self.facts.memories.len(),
-                bytes >> 20,
-                limit >> 20
+                size(self.counts.memory_bytes),
+                size(limit)
             );
             return Err(Refusal::new(Reason::Limit, message));
         }
@@ -140,5 +144,13 @@ impl Pass<'_> {
             self.facts.table_elements,
             self.limits.table_elements,
         )
+    }
+}
+
+/// Bytes in the largest unit that tells two limits apart.
+fn size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ => format!("{} KiB", bytes.div_ceil(1 << 10)),
     }
 }

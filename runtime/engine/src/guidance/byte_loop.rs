@@ -108,7 +108,7 @@ struct Stage {
     energy: u32,
 }
 
-/// A short series of given inputs.
+/// A short series of inputs that are known beforehand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Job {
     /// Run a testcase in the variant that records comparisons.

@@ -69,3 +69,61 @@ impl Guidance for Quickcheck {
         judged.news.judgement()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{Detail, Exit, Outcome};
+    use crate::{Config, Engine};
+
+    fn engine() -> Engine {
+        let config = Config {
+            seed: 5,
+            probes: 1000,
+            input_bytes_max: 64,
+            seeds: Vec::new(),
+            tokens: Vec::new(),
+            settings: Default::default(),
+            slow_factor: 0,
+            spec: &SPEC,
+        };
+        Engine::new(config).expect("the settings are defaults")
+    }
+
+    fn outcome(exit: Exit, probe: u32) -> Outcome {
+        Outcome {
+            exit,
+            site: 0,
+            fuel: 1,
+            input_bytes: 0,
+            stage: 0,
+            detail: Some(Box::new(Detail {
+                counts: vec![(probe, 1)],
+                ..Detail::default()
+            })),
+        }
+    }
+
+    /// Conformance item 6: whatever comes of the trials, equal trials follow, and none has a parent.
+    #[test]
+    fn nothing_is_made_from_what_is_kept() {
+        let (mut lucky, mut luckless) = (engine(), engine());
+        for round in 0..4 {
+            let (news, none) = (lucky.next_batch(100), luckless.next_batch(100));
+            assert_eq!((news.len(), none.len()), (100, 100));
+            for i in 0..100 {
+                assert_eq!(
+                    news.drawing(i),
+                    none.drawing(i),
+                    "trial {i} of round {round}"
+                );
+                assert_eq!(news.parent(i), None);
+            }
+            let new = (0..100).map(|i| outcome(Exit::Valid, 100 * round + i));
+            lucky.finish_batch(&news, new.collect());
+            let old = (0..100).map(|_| outcome(Exit::Invalid, 0));
+            luckless.finish_batch(&none, old.collect());
+        }
+        assert_eq!((lucky.corpus().len(), luckless.corpus().len()), (400, 1));
+    }
+}

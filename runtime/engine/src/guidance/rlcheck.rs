@@ -182,3 +182,80 @@ impl Guidance for Rlcheck {
         judged.news.judgement()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role};
+    use crate::guidance::script::Script;
+    use crate::trial::Exit;
+
+    /// One choice of a number from 0 to 9 at a site of its own.
+    fn chose(site: u32, value: u64) -> Option<ChoiceSequence> {
+        let draw = Draw {
+            site,
+            role: Role::Unknown,
+            domain: Domain::Int { lo: 0, hi: 9 },
+        };
+        Some(ChoiceSequence {
+            nodes: vec![ChoiceNode {
+                draw,
+                bits: value,
+                value,
+            }],
+            ..ChoiceSequence::default()
+        })
+    }
+
+    /// The sites that were credited, and with what, after a finding and a valid input.
+    fn credited(setting: &str) -> Vec<(Vec<u32>, i64)> {
+        let given = BTreeMap::from([("carry-failures".to_owned(), setting.to_owned())]);
+        let settings = Settings::new(SPEC.settings, &given).expect("they are right");
+        let mut rlcheck = Rlcheck::new(&settings, false);
+        let mut script = Script::new();
+        for (exit, choices) in [
+            (Exit::Hang, chose(1, 4)),
+            (Exit::Hang, chose(2, 4)),
+            (Exit::Valid, chose(3, 4)),
+        ] {
+            script.trial(&mut rlcheck, exit, choices, &[(0, 1)]);
+        }
+        assert!(rlcheck.carried.is_empty(), "credited once");
+        let sites = |steps: &[Step]| steps.iter().map(|(site, ..)| *site).collect();
+        let pending = rlcheck.pending.iter();
+        pending
+            .map(|(steps, reward)| (sites(steps), *reward))
+            .collect()
+    }
+
+    /// Conformance item 9: a finding teaches nothing; or, as in the published code, its choices are
+    /// credited to the next trial that is none.
+    #[test]
+    fn choices_of_findings_are_carried_over_behind_a_switch() {
+        assert_eq!(credited("off"), [(vec![3], REWARD_NEW)]);
+        assert_eq!(credited("on"), [(vec![1, 2, 3], REWARD_NEW)]);
+    }
+
+    /// Conformance item 9: 20, 0 and −1; of the greybox variant, 20 for a new set of probes.
+    #[test]
+    fn rewards_are_for_what_is_valid_and_new() {
+        let settings = Settings::new(SPEC.settings, &BTreeMap::new()).expect("they are defaults");
+        for (greybox, expected) in [(false, [20, 0, -1, 20]), (true, [20, 20, -1, 0])] {
+            let mut rlcheck = Rlcheck::new(&settings, greybox);
+            let mut script = Script::new();
+            let mut rewards = Vec::new();
+            for (exit, value, counts) in [
+                (Exit::Valid, 4, &[(0, 1)]),
+                (Exit::Valid, 4, &[(1, 1)]),
+                (Exit::Invalid, 5, &[(2, 1)]),
+                (Exit::Valid, 6, &[(1, 9)]),
+            ] {
+                script.trial(&mut rlcheck, exit, chose(1, value), counts);
+                rewards.extend(rlcheck.pending.last().map(|(_, reward)| *reward));
+            }
+            assert_eq!(rewards, expected, "greybox: {greybox}");
+        }
+    }
+}
