@@ -19,7 +19,7 @@ tools=$target/guest-tools
 kit=${KIT:-wasm}
 san=${SAN:-none}
 all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load mujs onig pcre2 pugixml quickjs quickjs-compile
-  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-json rust-naga rust-png rust-regex rust-toml rust-wasm rust-xml
+  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-json rust-naga rust-naga-old rust-png rust-regex rust-toml rust-wasm rust-xml
   zig-json)
 problems=0
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sandglass_engine::{Config, Decision, Engine, Judging, Outcome, Token, guidance};
+use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::arms::{Arm, Input, Pairing};
 use crate::collector::Collector;
+use crate::faults::Faults;
 
 /// When a campaign ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,9 +30,14 @@ pub(crate) enum Budget {
     CpuSeconds(f64),
 }
 
+/// Old versions among the subjects, and the version in which their bugs may have been fixed since.
+const FIXED_IN: &[(&str, &str)] = &[("rust-naga-old", "rust-naga")];
+
 /// A subject with its generator, compiled once for all campaigns.
 pub(crate) struct Prepared {
     name: String,
+    /// A later version of the subject.
+    later: Option<Arc<Target>>,
     plain: Arc<Target>,
     generated: Arc<Target>,
     seeds: Vec<Vec<u8>>,
@@ -42,12 +48,14 @@ impl Prepared {
     pub(crate) fn new(pairing: &Pairing) -> Result<Prepared> {
         let wasm = subject(&pairing.subject).map_err(|missing| missing.to_string())?;
         let seeds = seeds(&pairing.subject);
-        Prepared::of(
-            &pairing.subject,
-            wasm,
-            generator(&pairing.generator).wasm,
-            seeds,
-        )
+        let generator = generator(&pairing.generator).wasm;
+        let mut prepared = Prepared::of(&pairing.subject, wasm, generator, seeds)?;
+        let later = FIXED_IN.iter().find(|(old, _)| *old == pairing.subject);
+        if let Some((_, later)) = later {
+            let wasm = subject(later).map_err(|missing| missing.to_string())?;
+            prepared.later = Some(Prepared::of(later, wasm, generator, Vec::new())?.plain);
+        }
+        Ok(prepared)
     }
 
     fn of(name: &str, wasm: Vec<u8>, generator: &[u8], seeds: Vec<Vec<u8>>) -> Result<Prepared> {
@@ -59,6 +67,7 @@ impl Prepared {
             plain: Arc::new(target()?),
             generated: Arc::new(target()?.with_generator(Some(generator))?),
             name: name.to_owned(),
+            later: None,
             seeds,
         })
     }
@@ -93,7 +102,17 @@ impl Prepared {
             spec,
         })?;
         let mut exact = Exact::new(target, &limits);
+        let mut later = match &self.later {
+            Some(later) => {
+                let sandbox = later.sandbox(later.campaign_build(), &limits)?;
+                let probes = sandbox.program().probe_map().probes.len() as u32;
+                Some((sandbox, Interest::new(probes, 0)))
+            }
+            None => None,
+        };
         let mut collector = Collector::new(&self.name, target, &limits)?;
+        let mut faults = Faults::draw(&collector.semantic_arms());
+        let mut shown = Vec::new();
         let stop = Stop {
             interrupted: Arc::new(AtomicBool::new(false)),
             deadline: None,
@@ -114,7 +133,21 @@ impl Prepared {
                 engine.judge(&mut judging, outcomes);
                 // The guidance may have dropped the last ones.
                 let judged = &outcomes[..judging.judged() - first];
-                progress.apart(|| judged.iter().try_for_each(|outcome| collector.see(outcome)))?;
+                let mut new = Vec::new();
+                progress.apart(|| {
+                    for (i, outcome) in judged.iter().enumerate() {
+                        let trial = batch.first_trial() + (first + i) as u64;
+                        new.extend(faults.see(outcome).into_iter().map(|fault| (fault, trial)));
+                    }
+                    judged.iter().try_for_each(|outcome| collector.see(outcome))
+                })?;
+                if !new.is_empty() {
+                    let cpu_s = rounded(progress.cpu_s());
+                    shown.extend(
+                        new.iter()
+                            .map(|(fault, trial)| json!([fault, trial, cpu_s])),
+                    );
+                }
                 Ok(judging.wants_more())
             };
             let mut error = None;
@@ -140,15 +173,20 @@ impl Prepared {
                     key,
                     first: true,
                     trial,
+                    input,
                     ..
                 } = decision
                 {
+                    let fixed = later.as_mut().map(|(later, interest)| {
+                        progress.apart(|| !later.run(&input, interest, false).exit.is_finding())
+                    });
                     let title = titles.iter().find(|(of, _)| *of == trial);
                     bugs.push(json!({
                         "key": key.to_string(),
                         "title": title.map(|(_, title)| title),
                         "trial": trial,
                         "cpu_s": rounded(progress.cpu_s()),
+                        "fixed": fixed,
                     }));
                 }
             }
@@ -170,6 +208,8 @@ impl Prepared {
         result["corpus"] = stats.corpus.into();
         result["state_hash"] = engine.state_hash().into();
         result["bugs"] = bugs.into();
+        result["faults"] = faults.len().into();
+        result["shown"] = shown.into();
         result["curve"] = progress.points.into();
         Ok(result)
     }
@@ -309,7 +349,7 @@ mod tests {
             let (first, second) = (run(), run());
             assert_eq!(first["execs"], 300);
             assert!(first["branches"].as_u64() > Some(0), "{first}");
-            for key in ["state_hash", "branches", "valid", "bugs"] {
+            for key in ["state_hash", "branches", "valid", "bugs", "faults"] {
                 let without_time = |value: &Value| match value.as_array() {
                     Some(bugs) => json!(bugs.iter().map(|bug| &bug["key"]).collect::<Vec<_>>()),
                     None => value.clone(),

@@ -67,8 +67,15 @@ impl Collector {
         })
     }
 
+    /// The probes that are arms of branches of the semantic stage, ascending.
+    pub(crate) fn semantic_arms(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.probes);
+        let semantic = all.filter(|(_, seen)| seen.is_arm && seen.is_semantic);
+        semantic.map(|(probe, _)| probe).collect()
+    }
+
     /// Whether the outcome of a trial shows anything new.
-    pub(crate) fn wants(&self, outcome: &Outcome) -> bool {
+    fn wants(&self, outcome: &Outcome) -> bool {
         let (status, Some(detail)) = (outcome.exit.status(), &outcome.detail) else {
             return false;
         };

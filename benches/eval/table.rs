@@ -4,7 +4,7 @@
 //! with the stars of the exact Mann–Whitney test against one arm. Losses look like wins.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sandglass_benches::stats::{mann_whitney, median, median_interval};
 use serde_json::Value;
@@ -89,7 +89,67 @@ pub(crate) fn print(results: &[Value], against: &str) {
                 cells.join(" | ")
             );
         }
+        faults(&group);
         bugs(&group);
+    }
+}
+
+/// Injected faults: how many each arm finds, in how many of its campaigns, and after how many
+/// executions and how much time. Means are over the faults that any arm found, over all campaigns of
+/// an arm; a campaign that did not find one counts with its whole length.
+fn faults(group: &Group<'_>) {
+    let shown = |result: &Value| -> BTreeMap<u64, (f64, f64)> {
+        let all = result["shown"].as_array().into_iter().flatten();
+        let found =
+            all.filter_map(|of| Some((of[0].as_u64()?, (of[1].as_f64()?, of[2].as_f64()?))));
+        found.collect()
+    };
+    let results = || group.arms.iter().flat_map(|(_, of)| of);
+    let known: BTreeSet<u64> = results()
+        .flat_map(|result| shown(result).into_keys())
+        .collect();
+    let drawn = results().find_map(|result| result["faults"].as_u64());
+    let (Some(drawn), false) = (drawn, known.is_empty()) else {
+        return;
+    };
+    println!(
+        "\n{drawn} injected faults, {} of them found by some campaign\n",
+        known.len()
+    );
+    println!(
+        "| arm | by any campaign | by every campaign | reliability | executions | CPU seconds |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    for (name, of) in &group.arms {
+        let campaigns: Vec<_> = of.iter().map(|result| (shown(result), result)).collect();
+        let times = |fault: &u64| {
+            campaigns
+                .iter()
+                .filter(|(found, _)| found.contains_key(fault))
+                .count()
+        };
+        let by_any = known.iter().filter(|fault| times(fault) > 0).count();
+        let by_every = known
+            .iter()
+            .filter(|fault| times(fault) == of.len())
+            .count();
+        let pairs = (known.len() * of.len()) as f64;
+        let reliability = known.iter().map(times).sum::<usize>() as f64 / pairs;
+        let mean = |pick: fn(&(f64, f64)) -> f64, whole: &str| {
+            let restricted = campaigns.iter().flat_map(|(found, result)| {
+                let end = result[whole].as_f64().unwrap_or(0.0);
+                known
+                    .iter()
+                    .map(move |fault| found.get(fault).map_or(end, pick))
+            });
+            restricted.sum::<f64>() / pairs
+        };
+        println!(
+            "| {name} | {by_any} | {by_every} | {:.0} % | {:.0} | {:.2} |",
+            100.0 * reliability,
+            mean(|at| at.0, "execs"),
+            mean(|at| at.1, "cpu_s"),
+        );
     }
 }
 
@@ -117,35 +177,50 @@ fn cell(values: &[f64], reference: Option<Vec<f64>>) -> String {
     text
 }
 
-/// In how many campaigns each bug was found, and after how many executions: the mean over all
-/// campaigns, where one that did not find it counts with its whole length.
+/// In how many campaigns each bug was found, and after how many executions and how much time: means
+/// over all campaigns, where one that did not find it counts with its whole length.
 fn bugs(group: &Group<'_>) {
-    let mut titles: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut titles: BTreeMap<&str, String> = BTreeMap::new();
     for result in group.arms.iter().flat_map(|(_, of)| of) {
         for bug in result["bugs"].as_array().into_iter().flatten() {
             let text = |key: &str| bug[key].as_str().unwrap_or_default();
-            titles.entry(text("key")).or_insert(text("title"));
+            let fixed = if bug["fixed"] == true {
+                ", fixed since"
+            } else {
+                ""
+            };
+            let title = || format!("{}{fixed}", text("title"));
+            titles.entry(text("key")).or_insert_with(title);
         }
     }
     if titles.is_empty() {
         return;
     }
-    println!("\n| bug | arm | found | executions |\n| --- | --- | ---: | ---: |");
+    println!(
+        "\n| bug | arm | found | executions | CPU seconds |\n| --- | --- | ---: | ---: | ---: |"
+    );
     for (key, title) in titles {
         for (name, of) in &group.arms {
-            let mut found = 0;
-            let restricted = of.iter().map(|result| {
-                let bugs = result["bugs"].as_array().into_iter().flatten();
-                let trial = bugs
-                    .filter(|bug| bug["key"] == *key)
-                    .find_map(|bug| bug["trial"].as_f64());
-                found += u32::from(trial.is_some());
-                trial.or(result["execs"].as_f64()).unwrap_or(0.0)
-            });
-            let mean = restricted.sum::<f64>() / of.len() as f64;
+            let find = |result: &Value| {
+                let mut bugs = result["bugs"].as_array().into_iter().flatten();
+                bugs.find(|bug| bug["key"] == *key).cloned()
+            };
+            let found = of.iter().filter(|result| find(result).is_some()).count();
+            let mean = |key: &str, whole: &str| {
+                let restricted = of.iter().map(|result| {
+                    let at = find(result).and_then(|bug| bug[key].as_f64());
+                    at.or(result[whole].as_f64()).unwrap_or(0.0)
+                });
+                restricted.sum::<f64>() / of.len() as f64
+            };
             if found > 0 {
-                let title = title.replace('|', "\\|");
-                println!("| {title} | {name} | {found} of {} | {mean:.0} |", of.len());
+                println!(
+                    "| {} | {name} | {found} of {} | {:.0} | {:.2} |",
+                    title.replace('|', "\\|"),
+                    of.len(),
+                    mean("trial", "execs"),
+                    mean("cpu_s", "cpu_s"),
+                );
             }
         }
     }

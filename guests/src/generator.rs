@@ -57,7 +57,7 @@ pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "shader",
         wasm: include_bytes!("../generators/wasm/shader.wasm"),
-        subjects: &["rust-naga"],
+        subjects: &["rust-naga", "rust-naga-old"],
     },
     Generator {
         name: "sql",

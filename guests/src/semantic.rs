@@ -38,6 +38,7 @@ pub const SEMANTIC: &[(&str, &[&str])] = &[
         ],
     ),
     ("rust-naga", &["naga::proc::", "naga::valid::"]),
+    ("rust-naga-old", &["naga::proc::", "naga::valid::"]),
     ("rust-wasm", &["wasmparser::validator::"]),
     (
         "sqlite-steps",

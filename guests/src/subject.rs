@@ -28,6 +28,7 @@ pub const SUBJECTS: &[&str] = &[
     "zlib",
     "rust-json",
     "rust-naga",
+    "rust-naga-old",
     "rust-png",
     "rust-regex",
     "rust-toml",

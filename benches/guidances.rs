@@ -1,0 +1,165 @@
+//! Guidances: trials a second of each, against the target alone.
+//!
+//! One JSON parser. The control replays inputs that the generator made: the target with reset and
+//! feedback, and nothing else. *generator* adds the making of an input to each run; then come whole
+//! campaigns with planning and judging, those of bytes with the parser's own input as a seed, those
+//! of choices with the generator. Rounds of all of them are run in turns, so every campaign is as
+//! far as the others; what a campaign keeps makes its later inputs longer than the control's.
+//!
+//! Limit: two sandboxes' resets and the draws of a generator (some 20 ns each).
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sandglass_benches::{Size, heading, in_turns};
+use sandglass_engine::guidance::{ALL, InputKind};
+use sandglass_engine::{Config, Drawing, Engine, Interest, Judging, Rng, Source, Spec};
+use sandglass_guests::{BENCH, generator};
+use sandglass_instrument::accept::AcceptLimits;
+use sandglass_runtime::campaign::workers::{Pool, Stop};
+use sandglass_runtime::target::{Module, Reset, Target, Worker};
+use sandglass_sandbox::{Limits, Options, on_guest_thread};
+
+fn main() {
+    let size = Size::from_args();
+    heading("guidances", size);
+    on_guest_thread(|| guidances(size));
+}
+
+fn target(with_generator: bool) -> Arc<Target> {
+    let limits = AcceptLimits::standard(Limits::STANDARD.memory_bytes);
+    let module = |name: &str, wasm: &[u8]| {
+        Module::check(name, wasm.to_vec(), &limits).expect("it is a guest of ours")
+    };
+    let json = module("json", json().0);
+    let target = Target::new(json, Options::default(), Reset::Hot).expect("it is a target");
+    let generator = with_generator.then(|| module("generator", generator("json").wasm));
+    Arc::new(target.with_generator(generator).expect("it is a generator"))
+}
+
+fn json() -> (&'static [u8], &'static [u8]) {
+    let json = BENCH.iter().find(|bench| bench.name == "json");
+    json.map(|json| (json.wasm, json.input))
+        .expect("it is there")
+}
+
+/// A campaign on one thread, without a store.
+struct Campaign {
+    engine: Engine,
+    pool: Pool,
+}
+
+impl Campaign {
+    fn new(spec: &'static Spec, target: &Arc<Target>) -> Campaign {
+        let worker = Worker::new(target, &Limits::STANDARD, 0).expect("it sets up");
+        let seeds = match spec.input {
+            InputKind::Bytes => vec![json().1[..json().1.len().min(256)].to_vec()],
+            InputKind::Choices => Vec::new(),
+        };
+        let config = Config {
+            seed: 1,
+            probes: worker.probes(),
+            input_bytes_max: 4096,
+            seeds,
+            tokens: Vec::new(),
+            settings: Default::default(),
+            slow_factor: 0,
+            spec,
+        };
+        let stop = Stop {
+            interrupted: Arc::new(AtomicBool::new(false)),
+            deadline: None,
+        };
+        Campaign {
+            engine: Engine::new(config).expect("the settings are defaults"),
+            pool: Pool::new(vec![Box::new(worker)], stop),
+        }
+    }
+
+    fn round(&mut self, trials: u64) {
+        let end = self.engine.stats().execs + trials;
+        while self.engine.stats().execs < end {
+            let batch = Arc::new(self.engine.next_batch(end - self.engine.stats().execs));
+            let mut judging = Judging::of(&batch);
+            let engine = &mut self.engine;
+            let ran = self.pool.start(&batch).judge(&mut |outcomes| {
+                engine.judge(&mut judging, outcomes);
+                Ok(match judging.wants_more() {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                })
+            });
+            ran.expect("nothing fails");
+            self.engine.end_batch(judging);
+        }
+    }
+}
+
+fn guidances(size: Size) {
+    let (plain, drawn) = (target(false), target(true));
+    let limits = Limits::STANDARD;
+    let sandbox = |target: &Arc<Target>| {
+        let build = target.campaign_build();
+        target.sandbox(build, &limits).expect("it sets up")
+    };
+    let (mut alone, mut behind) = (sandbox(&plain), sandbox(&plain));
+    let mut maker = {
+        let limits = AcceptLimits::standard(limits.memory_bytes);
+        let wasm = generator("json").wasm.to_vec();
+        let module = Module::check("generator", wasm, &limits).expect("a guest of ours");
+        sandbox(&Arc::new(
+            Target::of_generator(module, false, Reset::Hot).expect("a generator"),
+        ))
+    };
+    let fresh = |seed| Drawing::new(Source::Fresh(Rng::new(seed)), 10_240);
+    // A generator may give up: then there is no input.
+    let made = (0..).map(|seed| maker.generate(fresh(seed)).input.to_vec());
+    let inputs: Vec<Vec<u8>> = made.filter(|input| !input.is_empty()).take(500).collect();
+    let probes = alone.program().probe_map().probes.len() as u32;
+    let interest = Interest::new(probes, 0);
+
+    let trials = size.pick(20, 2_000);
+    let mut campaigns: Vec<Campaign> = (ALL.iter())
+        .map(|spec| match spec.input {
+            InputKind::Bytes => Campaign::new(spec, &plain),
+            InputKind::Choices => Campaign::new(spec, &drawn),
+        })
+        .collect();
+    let (mut turn, mut seed) = (0, 0);
+    let mut replay = || {
+        for _ in 0..trials {
+            turn += 1;
+            alone.run(&inputs[turn % inputs.len()], &interest, false);
+        }
+    };
+    let mut generate = || {
+        for _ in 0..trials {
+            seed += 1;
+            let input = maker.generate(fresh(seed)).input.to_vec();
+            behind.run(&input, &interest, false);
+        }
+    };
+    let mut rounds: Vec<Box<dyn FnMut() + '_>> = (campaigns.iter_mut())
+        .map(|campaign| Box::new(|| campaign.round(trials)) as Box<dyn FnMut()>)
+        .collect();
+    let mut things: Vec<&mut dyn FnMut()> = vec![&mut replay, &mut generate];
+    things.extend(
+        rounds
+            .iter_mut()
+            .map(|round| &mut **round as &mut dyn FnMut()),
+    );
+    let times = in_turns(size.pick(1, 15), 1, &mut things);
+    drop(things);
+
+    let names = ["target alone", "generator"].into_iter();
+    let names = names.chain(ALL.iter().map(|spec| spec.name));
+    for (name, time) in names.zip(&times) {
+        println!(
+            "{name:16} {:>9.0} trials/s, {:.2} of the target alone",
+            1e9 * trials as f64 / time,
+            times[0] / time
+        );
+    }
+}
