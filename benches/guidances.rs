@@ -1,10 +1,10 @@
 //! Guidances: trials a second of each, against the target alone.
 //!
-//! One JSON parser. The control replays inputs that the generator made: the target with reset and
-//! feedback, and nothing else. *generator* adds the making of an input to each run; then come whole
-//! campaigns with planning and judging, those of bytes with the parser's own input as a seed, those
-//! of choices with the generator. Rounds of all of them are run in turns, so every campaign is as
-//! far as the others; what a campaign keeps makes its later inputs longer than the control's.
+//! The demo's decoder, which refuses JSON at its first byte: so what is measured is everything but the
+//! target. The control replays inputs that the generator of JSON made: a run with reset and feedback.
+//! *generator* adds the making of an input to each run; then come whole campaigns with planning and
+//! judging, those of bytes without the generator, and with the demo's seeds. Rounds of all of them
+//! are run in turns, so every campaign is as far as the others.
 //!
 //! Limit: two sandboxes' resets and the draws of a generator (some 20 ns each).
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use sandglass_benches::{Size, heading, in_turns};
 use sandglass_engine::guidance::{ALL, InputKind};
 use sandglass_engine::{Config, Drawing, Engine, Interest, Judging, Rng, Source, Spec};
-use sandglass_guests::{BENCH, generator};
+use sandglass_guests::{RUST_DEMO, generator};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::campaign::workers::{Pool, Stop};
 use sandglass_runtime::target::{Module, Reset, Target, Worker};
@@ -33,16 +33,10 @@ fn target(with_generator: bool) -> Arc<Target> {
     let module = |name: &str, wasm: &[u8]| {
         Module::check(name, wasm.to_vec(), &limits).expect("it is a guest of ours")
     };
-    let json = module("json", json().0);
-    let target = Target::new(json, Options::default(), Reset::Hot).expect("it is a target");
+    let demo = module("demo", RUST_DEMO.wasm);
+    let target = Target::new(demo, Options::default(), Reset::Hot).expect("it is a target");
     let generator = with_generator.then(|| module("generator", generator("json").wasm));
     Arc::new(target.with_generator(generator).expect("it is a generator"))
-}
-
-fn json() -> (&'static [u8], &'static [u8]) {
-    let json = BENCH.iter().find(|bench| bench.name == "json");
-    json.map(|json| (json.wasm, json.input))
-        .expect("it is there")
 }
 
 /// A campaign on one thread, without a store.
@@ -55,7 +49,7 @@ impl Campaign {
     fn new(spec: &'static Spec, target: &Arc<Target>) -> Campaign {
         let worker = Worker::new(target, &Limits::STANDARD, 0).expect("it sets up");
         let seeds = match spec.input {
-            InputKind::Bytes => vec![json().1[..json().1.len().min(256)].to_vec()],
+            InputKind::Bytes => RUST_DEMO.seeds.iter().map(|seed| seed.to_vec()).collect(),
             InputKind::Choices => Vec::new(),
         };
         let config = Config {
