@@ -216,6 +216,26 @@ mod tests {
     use super::*;
     use sandglass_instrument::instrument;
 
+    /// Whoever can write there can have us run native code.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_is_refused() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = folder.path().join("open");
+        fs::create_dir(&open).expect("creates");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o770)).expect("it is ours");
+        let refused = Cache::open(&open).err().expect("refused").to_string();
+        assert!(refused.contains("has mode 770, expected 700"), "{refused}");
+        let link = folder.path().join("link");
+        symlink(folder.path(), &link).expect("creates");
+        let refused = Cache::open(&link).err().expect("refused").to_string();
+        assert!(refused.contains("is not a folder"), "{refused}");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("writes");
+        assert!(Cache::open(&file).is_err());
+    }
+
     #[test]
     fn an_entry_with_one_changed_byte_is_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
