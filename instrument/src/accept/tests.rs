@@ -228,7 +228,9 @@ fn limits_are_inclusive() {
     assert!(with(&|l| l.nesting = 1).is_err_and(|(_, text)| text.contains("nested blocks")));
     assert_eq!(with(&|l| l.memory_bytes = 65_536), Ok(()));
     assert!(
-        with(&|l| l.memory_bytes = 65_535).is_err_and(|(_, text)| text.contains("needs 0 MiB"))
+        with(&|l| l.memory_bytes = 65_535).is_err_and(
+            |(_, text)| text.contains("needs 64 KiB at start, the limit is 65535 bytes")
+        )
     );
     assert_eq!(with(&|l| l.module_bytes = wasm.len() as u64), Ok(()));
     assert!(with(&|l| l.module_bytes = wasm.len() as u64 - 1).is_err());

@@ -603,11 +603,7 @@ fn sizes() -> Vec<Hostile> {
             page_size_log2: None,
         });
         parts.exports.export("memory", ExportKind::Memory, 0);
-        bomb(
-            name,
-            parts.idle_target().bytes(),
-            "MiB at start, the limit is",
-        )
+        bomb(name, parts.idle_target().bytes(), "at start, the limit is")
     };
     let table = |name: &str, minimum: u64, table64: bool| {
         let mut parts = Parts::with_memory();
@@ -633,7 +629,7 @@ fn sizes() -> Vec<Hostile> {
         bomb(
             "memories-together",
             sum.idle_target().bytes(),
-            "MiB at start, the limit is",
+            "at start, the limit is",
         ),
         Hostile::new(
             "bomb-maximum-4-gib",

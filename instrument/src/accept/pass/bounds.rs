@@ -147,10 +147,11 @@ impl Pass<'_> {
     }
 }
 
-/// Bytes in the largest unit that tells two limits apart.
+/// Bytes in the largest unit of which they are a whole number.
 fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
     }
 }
