@@ -225,11 +225,11 @@ mod tests {
         let open = folder.path().join("open");
         fs::create_dir(&open).expect("creates");
         fs::set_permissions(&open, fs::Permissions::from_mode(0o770)).expect("it is ours");
-        let refused = Cache::open(&open).err().expect("refused").to_string();
+        let refused = Cache::open(&open).expect_err("refused").to_string();
         assert!(refused.contains("has mode 770, expected 700"), "{refused}");
         let link = folder.path().join("link");
         symlink(folder.path(), &link).expect("creates");
-        let refused = Cache::open(&link).err().expect("refused").to_string();
+        let refused = Cache::open(&link).expect_err("refused").to_string();
         assert!(refused.contains("is not a folder"), "{refused}");
         let file = folder.path().join("file");
         fs::write(&file, "").expect("writes");
