@@ -6,12 +6,15 @@
 //! that is complete and yet no JSON object is.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use crate::error::{io, show};
+
+/// More than any event has; a longer line is somebody else's.
+const LINE_BYTES_MAX: u64 = 1 << 24;
 
 /// The open log of a campaign.
 #[derive(Debug)]
@@ -43,7 +46,8 @@ impl Position {
 }
 
 impl EventLog {
-    /// Opens the log and cuts it at `position`, after checking what comes before.
+    /// Opens the log and cuts it at `position`, after checking what comes before
+    /// and what is about to be cut. Neither is held in memory as a whole.
     pub fn open_at(path: &Path, position: Position) -> Result<EventLog> {
         super::require_file(path)?;
         let mut file = OpenOptions::new()
@@ -53,18 +57,13 @@ impl EventLog {
             .truncate(false)
             .open(path)
             .map_err(|e| io(path, "open", &e))?;
-        let mut content = Vec::new();
-        (&mut file)
-            .take(position.bytes)
-            .read_to_end(&mut content)
-            .map_err(|e| io(path, "read", &e))?;
-        check(path, &content, position)?;
+        let mut reader = BufReader::new(&file);
+        let (hasher, line_count) = check_before(path, &mut reader, position)?;
+        check_after(path, &mut reader, line_count)?;
         file.set_len(position.bytes)
             .map_err(|e| io(path, "truncate", &e))?;
         file.seek(SeekFrom::End(0))
             .map_err(|e| io(path, "seek", &e))?;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&content);
         Ok(EventLog {
             path: path.to_owned(),
             file,
@@ -108,33 +107,64 @@ impl EventLog {
     }
 }
 
-fn check(path: &Path, content: &[u8], position: Position) -> Result<()> {
-    let path_shown = show(path);
-    let Some(before) = content.get(..position.bytes as usize) else {
+/// Reads up to `position`; the hash of that part, and how many lines it has.
+fn check_before(
+    path: &Path,
+    reader: &mut impl BufRead,
+    position: Position,
+) -> Result<(blake3::Hasher, u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut line_count = 0;
+    let mut before = reader.by_ref().take(position.bytes);
+    loop {
+        let part = before.fill_buf().map_err(|e| io(path, "read", &e))?;
+        if part.is_empty() {
+            break;
+        }
+        hasher.update(part);
+        line_count += part.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let read = part.len();
+        before.consume(read);
+    }
+    if before.limit() > 0 {
         bail!(
-            "{path_shown}: event log has {} bytes, expected at least the {} that the checkpoint covers",
-            content.len(),
-            position.bytes
-        );
-    };
-    if *blake3::hash(before).as_bytes() != position.hash {
-        bail!(
-            "{path_shown}: event log is corrupt: its first {} bytes do not match the checkpoint",
+            "{}: event log has {} bytes, expected at least the {} that the checkpoint covers",
+            show(path),
+            position.bytes - before.limit(),
             position.bytes
         );
     }
-    let line_count = before.iter().filter(|&&byte| byte == b'\n').count();
-    let after = &content[position.bytes as usize..];
-    for (index, line) in after.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let is_torn = line.last() != Some(&b'\n');
-        if !is_torn && serde_json::from_slice::<serde_json::Map<_, _>>(line).is_err() {
+    if *hasher.finalize().as_bytes() != position.hash {
+        bail!(
+            "{}: event log is corrupt: its first {} bytes do not match the checkpoint",
+            show(path),
+            position.bytes
+        );
+    }
+    Ok((hasher, line_count))
+}
+
+/// Reads the rest, whose first line has the number `line_count`, counted from 0.
+fn check_after(path: &Path, reader: &mut impl BufRead, mut line_count: u64) -> Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = reader.by_ref().take(LINE_BYTES_MAX);
+        let read = bounded
+            .read_until(b'\n', &mut line)
+            .map_err(|e| io(path, "read", &e))? as u64;
+        line_count += 1;
+        if line.last() != Some(&b'\n') && read < LINE_BYTES_MAX {
+            // The end, or a line that kill -9 tore.
+            return Ok(());
+        }
+        if serde_json::from_slice::<serde_json::Map<_, _>>(&line).is_err() {
             bail!(
-                "{path_shown}: event log is corrupt: line {} is not a JSON object",
-                line_count + index + 1
+                "{}: event log is corrupt: line {line_count} is not a JSON object",
+                show(path)
             );
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -187,6 +217,10 @@ mod tests {
         let error = EventLog::open_at(&path, position).unwrap_err().to_string();
         assert!(error.contains("first 6 bytes do not match"), "{error}");
         fs::write(&path, "{}\n{}\nnonsense\n{}\n").unwrap();
+        let error = EventLog::open_at(&path, position).unwrap_err().to_string();
+        assert!(error.contains("line 3 is not a JSON object"), "{error}");
+        let endless = "x".repeat(LINE_BYTES_MAX as usize);
+        fs::write(&path, format!("{{}}\n{{}}\n{endless}")).unwrap();
         let error = EventLog::open_at(&path, position).unwrap_err().to_string();
         assert!(error.contains("line 3 is not a JSON object"), "{error}");
     }
