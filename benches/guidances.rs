@@ -11,7 +11,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sandglass_benches::{Size, heading, in_turns};
 use sandglass_engine::guidance::{ALL, InputKind};
@@ -53,22 +52,12 @@ impl Campaign {
             InputKind::Choices => Vec::new(),
         };
         let config = Config {
-            seed: 1,
-            probes: worker.probes(),
-            input_bytes_max: 4096,
             seeds,
-            tokens: Vec::new(),
-            settings: Default::default(),
-            slow_factor: 0,
-            spec,
-        };
-        let stop = Stop {
-            interrupted: Arc::new(AtomicBool::new(false)),
-            deadline: None,
+            ..Config::new(spec, 1, worker.probes())
         };
         Campaign {
             engine: Engine::new(config).expect("the settings are defaults"),
-            pool: Pool::new(vec![Box::new(worker)], stop),
+            pool: Pool::new(vec![Box::new(worker)], Stop::default()),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{generator, seeds, subject};
@@ -113,10 +112,7 @@ impl Prepared {
         let mut collector = Collector::new(&self.name, target, &limits)?;
         let mut faults = Faults::draw(&collector.semantic_arms());
         let mut shown = Vec::new();
-        let stop = Stop {
-            interrupted: Arc::new(AtomicBool::new(false)),
-            deadline: None,
-        };
+        let stop = Stop::default();
         let mut pool = Pool::new(vec![Box::new(worker)], stop);
         let mut progress = Progress::new(budget);
         let mut bugs = Vec::new();
@@ -164,7 +160,7 @@ impl Prepared {
             if let Some(error) = error {
                 return Err(error);
             }
-            if ran != Ran::Whole {
+            if ran != Ran::Enough {
                 return Err("a batch was cut, and nobody stops us".into());
             }
             let decisions = engine.end_batch(judging);

@@ -164,7 +164,7 @@ impl Campaign<'_> {
             self.checkpoint_if_due(trials_left);
             let may_be_cut = execs == 0 || self.may_be_cut();
             let before = may_be_cut.then(|| self.engine.clone());
-            if self.run_batch(pool, trials_left, before)? == Ran::Prefix {
+            if self.run_batch(pool, trials_left, before)? == Ran::Cut {
                 return Ok(match self.stop.is_interrupted() {
                     true => Ended::Interrupted,
                     false => Ended::Time,
@@ -204,8 +204,8 @@ impl Campaign<'_> {
         });
         self.last_batch = began.elapsed();
         match ran {
-            Ok(Ran::Prefix) => self.give_up(before, &batch, seen, stacks)?,
-            Ok(Ran::Whole) => {
+            Ok(Ran::Cut) => self.give_up(before, &batch, seen, stacks)?,
+            Ok(Ran::Enough) => {
                 let decisions = self.engine.end_batch(judging);
                 self.ledger.decided(&self.engine, decisions, stacks)?;
             }

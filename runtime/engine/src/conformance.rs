@@ -178,14 +178,10 @@ pub fn toy(input: &[u8]) -> Trace {
 /// A campaign's configuration over [`toy`].
 pub fn config(spec: &'static Spec, seed: u64) -> Config {
     Config {
-        seed,
-        probes: TOY_PROBES,
         input_bytes_max: 64,
         seeds: vec![b"hello".to_vec(), Vec::new()],
-        tokens: Vec::new(),
-        settings: BTreeMap::new(),
         slow_factor: 100,
-        spec,
+        ..Config::new(spec, seed, TOY_PROBES)
     }
 }
 

@@ -44,6 +44,23 @@ pub struct Config {
     pub spec: &'static Spec,
 }
 
+impl Config {
+    /// A campaign without anything of the user's: no seeds, no tokens, no settings, inputs of up
+    /// to 4,096 bytes, nothing counts as slow.
+    pub fn new(spec: &'static Spec, seed: u64, probes: u32) -> Config {
+        Config {
+            seed,
+            probes,
+            input_bytes_max: 4096,
+            seeds: Vec::new(),
+            tokens: Vec::new(),
+            settings: BTreeMap::new(),
+            slow_factor: 0,
+            spec,
+        }
+    }
+}
+
 /// Why a state cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResumeError {

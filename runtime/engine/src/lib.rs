@@ -21,14 +21,8 @@
 //!     trace
 //! };
 //! let mut engine = Engine::new(Config {
-//!     seed: 1,
-//!     probes: 3,
-//!     input_bytes_max: 1024,
 //!     seeds: vec![b"something".to_vec()],
-//!     tokens: vec![],
-//!     settings: Default::default(),
-//!     slow_factor: 100,
-//!     spec: find("sandglass").unwrap(),
+//!     ..Config::new(find("sandglass").unwrap(), 1, 3)
 //! })?;
 //! let mut findings = Vec::new();
 //! while engine.stats().execs < 10_000 && findings.is_empty() {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use sandglass_engine::choice::ChoiceSequence;
 use sandglass_engine::choice::text::to_text;
 use sandglass_engine::feedback::Diversity;
 use sandglass_engine::{Config, Decision, Engine, State, TestcaseId};
@@ -249,7 +250,6 @@ impl<'a> Ledger<'a> {
                 trial,
                 ..
             } => {
-                let choices = choices.map(|choices| to_text(&choices));
                 let frames = stacks.get(&trial).cloned().unwrap_or_default();
                 let what = What::Bug {
                     key,
@@ -257,13 +257,7 @@ impl<'a> Ledger<'a> {
                     site,
                     frames,
                 };
-                self.discover(Discovery {
-                    input,
-                    choices,
-                    fuel,
-                    trial,
-                    what,
-                })?;
+                self.discover(trial, fuel, input, choices, what)?;
             }
             Decision::Slow {
                 fuel,
@@ -271,24 +265,28 @@ impl<'a> Ledger<'a> {
                 input,
                 choices,
                 trial,
-            } => {
-                let choices = choices.map(|choices| to_text(&choices));
-                let what = What::Slow { expected };
-                self.discover(Discovery {
-                    input,
-                    choices,
-                    fuel,
-                    trial,
-                    what,
-                })?;
-            }
+            } => self.discover(trial, fuel, input, choices, What::Slow { expected })?,
         }
         Ok(())
     }
 
     /// Writes a finding's folder, then tells about it: in this order, so that
     /// nobody hears of what is not there.
-    fn discover(&mut self, discovery: Discovery) -> Result<()> {
+    fn discover(
+        &mut self,
+        trial: u64,
+        fuel: u64,
+        input: Vec<u8>,
+        choices: Option<Box<ChoiceSequence>>,
+        what: What,
+    ) -> Result<()> {
+        let discovery = Discovery {
+            input,
+            choices: choices.map(|choices| to_text(&choices)),
+            fuel,
+            trial,
+            what,
+        };
         let elapsed_ms = self.clock.elapsed_ms();
         let (files, event) = discovery.into_parts(self.record, elapsed_ms);
         self.store

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
 use sandglass_engine::feedback::trace_hash;
@@ -134,14 +134,10 @@ fn session(root: &Path, how: How) -> Result<Summary> {
     let record = sample();
     let spec = sandglass_engine::find("afl").unwrap();
     let config = Config {
-        seed: 1,
-        probes: 64,
         input_bytes_max: 64,
         seeds: vec![b"hello".to_vec(), b"bt".to_vec(), b"but".to_vec()],
-        tokens: Vec::new(),
-        settings: BTreeMap::new(),
         slow_factor: 100,
-        spec,
+        ..Config::new(spec, 1, 64)
     };
     let (store, resumed) = store::open(root)?.begin::<State>(&record)?;
     let before_ms = resumed.as_ref().map_or(0, |r| r.elapsed_ms);
@@ -157,8 +153,8 @@ fn session(root: &Path, how: How) -> Result<Summary> {
     };
     let clock = Clock::start(&budget, before_ms);
     let stop = Stop {
-        interrupted: Arc::new(AtomicBool::new(false)),
         deadline: clock.deadline(),
+        ..Stop::default()
     };
     let executed = Arc::new(AtomicU64::new(0));
     let runners = (0..how.workers).map(|_| {
@@ -290,6 +286,13 @@ fn more_executions_later_equal_as_many_at_once() {
     );
 }
 
+/// A campaign of that length that nothing stops, and its folder.
+fn undisturbed(execs: u64) -> (Summary, tempfile::TempDir) {
+    let root = tempfile::tempdir().unwrap();
+    let summary = session(root.path(), How { execs, ..HOW }).unwrap();
+    (summary, root)
+}
+
 #[test]
 fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
     for workers in [1, 3] {
@@ -307,31 +310,19 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
         // What was done counts, and is what a campaign of that length does.
         let execs = summary.counters.execs;
         assert!(execs > 0, "workers {workers}");
-        let cut = tempfile::tempdir().unwrap();
-        let as_long = session(cut.path(), How { execs, ..HOW }).unwrap();
+        let (as_long, _) = undisturbed(execs);
         assert_eq!(summary.state_hash, as_long.state_hash, "{execs} executions");
         assert!(
             began.elapsed() < Duration::from_secs(6),
             "{:?}",
             began.elapsed()
         );
-        let resumed = session(
-            root.path(),
-            How {
-                execs: 3_000,
-                ..HOW
-            },
-        )
-        .unwrap();
-        let undisturbed = tempfile::tempdir().unwrap();
-        let expected = session(
-            undisturbed.path(),
-            How {
-                execs: 3_000,
-                ..HOW
-            },
-        )
-        .unwrap();
+        let how = How {
+            execs: 3_000,
+            ..HOW
+        };
+        let resumed = session(root.path(), how).unwrap();
+        let (expected, _) = undisturbed(3_000);
         assert_eq!(resumed.state_hash, expected.state_hash);
     }
 }
@@ -352,29 +343,19 @@ fn a_batch_that_becomes_slow_is_given_up_as_a_whole() {
         let summary = session(root.path(), slow).unwrap();
         assert_eq!(summary.ended, Ended::Time);
         let execs = summary.counters.execs;
-        let [as_long, undisturbed] = [execs, 8_000].map(|execs| {
-            let root = tempfile::tempdir().unwrap();
-            let summary = session(root.path(), How { execs, ..HOW }).unwrap();
-            (summary, root)
-        });
-        assert_eq!(
-            summary.state_hash, as_long.0.state_hash,
-            "{execs} executions"
-        );
+        let (as_long, as_long_root) = undisturbed(execs);
+        assert_eq!(summary.state_hash, as_long.state_hash, "{execs} executions");
         let corpus = |root: &Path| -> Vec<PathBuf> {
             let all = folder(root).into_keys();
             all.filter(|path| path.starts_with("corpus")).collect()
         };
-        assert_eq!(corpus(root.path()), corpus(as_long.1.path()));
-        let resumed = session(
-            root.path(),
-            How {
-                execs: 8_000,
-                ..HOW
-            },
-        )
-        .unwrap();
-        assert_eq!(resumed.state_hash, undisturbed.0.state_hash);
+        assert_eq!(corpus(root.path()), corpus(as_long_root.path()));
+        let how = How {
+            execs: 8_000,
+            ..HOW
+        };
+        let resumed = session(root.path(), how).unwrap();
+        assert_eq!(resumed.state_hash, undisturbed(8_000).0.state_hash);
     }
 }
 

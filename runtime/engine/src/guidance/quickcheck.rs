@@ -77,17 +77,7 @@ mod tests {
     use crate::{Config, Engine};
 
     fn engine() -> Engine {
-        let config = Config {
-            seed: 5,
-            probes: 1000,
-            input_bytes_max: 64,
-            seeds: Vec::new(),
-            tokens: Vec::new(),
-            settings: Default::default(),
-            slow_factor: 0,
-            spec: &SPEC,
-        };
-        Engine::new(config).expect("the settings are defaults")
+        Engine::new(Config::new(&SPEC, 5, 1000)).expect("the settings are defaults")
     }
 
     fn outcome(exit: Exit, probe: u32) -> Outcome {
