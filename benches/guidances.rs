@@ -46,14 +46,16 @@ struct Campaign {
 
 impl Campaign {
     fn new(spec: &'static Spec, target: &Arc<Target>) -> Campaign {
-        let worker = Worker::new(target, &Limits::STANDARD, 0).expect("it sets up");
+        let worker = Worker::new(target, &Limits::STANDARD, 0)
+            .and_then(|worker| worker.for_guidance(spec))
+            .expect("it sets up");
         let seeds = match spec.input {
             InputKind::Bytes => RUST_DEMO.seeds.iter().map(|seed| seed.to_vec()).collect(),
             InputKind::Choices => Vec::new(),
         };
         let config = Config {
             seeds,
-            ..Config::new(spec, 1, worker.probes())
+            ..Config::bare(spec, 1, worker.probes())
         };
         Campaign {
             engine: Engine::new(config).expect("the settings are defaults"),

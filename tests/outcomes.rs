@@ -12,7 +12,13 @@ use sandglass_sandbox::{
 };
 use sandglass_tests::exit_text;
 
-const BUILDS: [Build; 4] = [Build::Fast, Build::Marks, Build::Compares, Build::Exact];
+const BUILDS: [Build; 5] = [
+    Build::Fast,
+    Build::Marks,
+    Build::Compares,
+    Build::Exact,
+    Build::Plain,
+];
 
 #[test]
 fn text_guests_come_to_what_they_promise() {

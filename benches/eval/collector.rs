@@ -67,11 +67,13 @@ impl Collector {
         })
     }
 
-    /// The probes that are arms of branches of the semantic stage, ascending.
-    pub(crate) fn semantic_arms(&self) -> Vec<u32> {
+    /// The arms of branches where faults may be: those of the semantic stage, or all of a subject that
+    /// has none.
+    pub(crate) fn faulty_arms(&self) -> Vec<u32> {
+        let has_stage = self.probes.iter().any(|seen| seen.is_semantic);
         let all = (0..).zip(&self.probes);
-        let semantic = all.filter(|(_, seen)| seen.is_arm && seen.is_semantic);
-        semantic.map(|(probe, _)| probe).collect()
+        let faulty = all.filter(|(_, seen)| seen.is_arm && (seen.is_semantic || !has_stage));
+        faulty.map(|(probe, _)| probe).collect()
     }
 
     /// Whether the outcome of a trial shows anything new.

@@ -14,7 +14,7 @@ use sandglass_engine::trial::Status;
 use sandglass_engine::{Outcome, Rng};
 
 /// How many of each kind.
-const OF_EACH: usize = 40;
+const OF_EACH: usize = 500;
 
 const SEED: u64 = 20_261_122;
 

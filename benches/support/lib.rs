@@ -73,17 +73,8 @@ pub fn heading(name: &str, size: Size) {
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
         .map_or("unknown", |(_, n)| n);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("# {name} ({size:?}), {cpu} x {cores}, commit {}", commit());
+    println!("# {name} ({size:?}), {cpu} x {cores}, commit {}", COMMIT);
 }
 
-/// The commit of this tree, or `unknown`.
-pub fn commit() -> String {
-    let git = std::process::Command::new("git")
-        .args(["rev-parse", "--short", "HEAD"])
-        .output();
-    let text = git
-        .ok()
-        .filter(|o| o.status.success())
-        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
-    text.unwrap_or_else(|| "unknown".into())
-}
+/// The commit that this was built of, with a `+` if files were changed; or `unknown`.
+pub const COMMIT: &str = env!("SANDGLASS_COMMIT");

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::commit;
+use crate::COMMIT;
 use serde_json::Value;
 
 /// A file that lines are added to.
@@ -26,7 +26,7 @@ impl Results {
         let file = OpenOptions::new().append(true).create(true).open(path);
         Results {
             file: file.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
-            commit: commit(),
+            commit: COMMIT.to_owned(),
         }
     }
 

@@ -51,7 +51,7 @@ use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, mar
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 7;
+pub const PASS_VERSION: u32 = 8;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -279,7 +279,7 @@ impl Instrumenter {
 
             let saved = depth::saved_local(&mut self.module, id);
             let counters = edges::Counters {
-                memory: side,
+                memory: self.probes.counts.then_some(side),
                 entry: layout.counters + position as u32 * 4,
                 arms: layout.counters + arms_start * 4,
             };
@@ -292,7 +292,7 @@ impl Instrumenter {
                 }
                 code
             };
-            if self.probes.counts {
+            if self.probes.counts || self.probes.ticks {
                 let ticks = recursive && self.probes.ticks;
                 edges::instrument(
                     &mut self.module,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
 
-/// Which signals a build of a module records. All builds that run inputs have the first four;
-/// they can be left out to see what each costs.
+/// Which signals a build of a module records. All builds that run inputs have the first four, but
+/// for [`Probes::PLAIN`]; they can be left out to see what each costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probes {
     /// A counter per edge.
@@ -50,6 +50,12 @@ impl Probes {
     /// The build for replays of single inputs.
     pub const EXACT: Probes = Probes {
         rests: true,
+        ..Probes::FAST
+    };
+    /// The build for guidances that look at no coverage: only limits and exits. A budget is spent at
+    /// back edges and in recursive functions alone, so a run may go on a little beyond its fuel.
+    pub const PLAIN: Probes = Probes {
+        counts: false,
         ..Probes::FAST
     };
     /// The build for hosts without page protection.

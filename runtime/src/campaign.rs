@@ -12,15 +12,16 @@
 //! │  checkpoint, if one is due
 //! │  engine.next_batch ─▶ workers begin to run it
 //! │     meanwhile: the last batch's inputs and events, and the checkpoint, to disk
-//! │     then: outcomes in order ─▶ findings replayed ─▶ engine.judge
-//! │  engine.end_batch ─▶ decisions; new findings to disk at once
+//! │     then: outcomes in order ─▶ findings replayed ─▶ engine.judge ─▶ new findings to disk at once
+//! │  engine.end_batch ─▶ decisions
 //! └──┘
 //! ```
 //!
 //! A budget of executions may cut the last batch short, and a longer campaign
 //! would not. So the last checkpoint is written before the first batch that
 //! might be cut: resuming repeats the rest, which is less than one batch, and a
-//! campaign of 1,000 executions that goes on to 2,000 equals one of 2,000.
+//! campaign of 1,000 executions that goes on to 2,000 comes to the state of one of
+//! 2,000. Findings that only the batch cut short has made stay in the folder.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -162,8 +163,7 @@ impl Campaign<'_> {
             }
             let trials_left = self.budget.trials_left(execs);
             self.checkpoint_if_due(trials_left);
-            let may_be_cut = execs == 0 || self.may_be_cut();
-            let before = may_be_cut.then(|| self.engine.clone());
+            let before = self.may_be_cut().then(|| self.engine.clone());
             if self.run_batch(pool, trials_left, before)? == Ran::Cut {
                 return Ok(match self.stop.is_interrupted() {
                     true => Ended::Interrupted,
@@ -189,11 +189,14 @@ impl Campaign<'_> {
         let mut judging = Judging::of(&batch);
         let mut stacks = Stacks::new();
         let mut seen = Vec::new();
-        let (engine, replayer) = (&mut self.engine, &mut *self.replayer);
+        let (engine, ledger) = (&mut self.engine, &mut self.ledger);
+        let replayer = &mut *self.replayer;
         let ran = running.judge(&mut |outcomes| {
             let first = batch.first_trial() + judging.judged() as u64;
             symbolise(replayer, first, outcomes, &mut stacks)?;
+            let known = judging.decisions().len();
             engine.judge(&mut judging, outcomes);
+            ledger.keep_findings(&judging.decisions()[known..], &stacks)?;
             if before.is_some() {
                 seen.append(outcomes);
             }
@@ -207,26 +210,31 @@ impl Campaign<'_> {
             Ok(Ran::Cut) => self.give_up(before, &batch, seen, stacks)?,
             Ok(Ran::Enough) => {
                 let decisions = self.engine.end_batch(judging);
-                self.ledger.decided(&self.engine, decisions, stacks)?;
+                self.ledger.decided(decisions, stacks);
             }
-            Err(_) => {
-                // The same batch will fail again: what it found before must not be lost.
-                let decisions = judging.into_decisions();
-                self.ledger.decided(&self.engine, decisions, stacks)?;
+            Err(error) => {
+                // The same batch will fail again: the user should hear of what it found before.
+                self.ledger.decided(judging.into_decisions(), stacks);
+                return Err(match self.ledger.write_down(&self.engine) {
+                    Ok(()) => error,
+                    Err(other) => error.context(other),
+                });
             }
         }
         ran
     }
 
     /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
-    /// than the grace period ends by itself.
+    /// than the grace period ends by itself. Of a session's first batch nothing is known.
     fn may_be_cut(&self) -> bool {
         let last_batch = self.last_batch;
         let is_last = || {
             let end = self.stop.deadline;
             end.is_some_and(|end| end < Instant::now() + 4 * last_batch)
         };
-        last_batch >= workers::GRACE || (last_batch >= SLOW_BATCH && is_last())
+        last_batch.is_zero()
+            || last_batch >= workers::GRACE
+            || (last_batch >= SLOW_BATCH && is_last())
     }
 
     fn ended(&self, execs: u64) -> Option<Ended> {
@@ -293,7 +301,7 @@ impl Campaign<'_> {
         if is_prefix(&cut, batch) {
             outcomes.truncate(cut.len());
             let decisions = self.engine.finish_batch(&cut, outcomes);
-            self.ledger.decided(&self.engine, decisions, stacks)?;
+            self.ledger.decided(decisions, stacks);
         } else {
             // A guidance that plans otherwise when it has less room: then the
             // batch counts for nothing.

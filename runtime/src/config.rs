@@ -15,14 +15,14 @@ use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
 use crate::campaign::budget::Budget;
 use crate::campaign::limits::WantedLimits;
-use crate::cli::args::{FuzzArgs, GuestArgs, ResetArg};
+use crate::cli::args::{CoverageArg, FuzzArgs, GuestArgs, ResetArg};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
 };
-use crate::target::{Module, Reset};
+use crate::target::{Coverage, Module, Reset};
 
 /// Threads at most: beyond it somebody mistyped.
 const WORKERS_MAX: usize = 256;
@@ -61,6 +61,8 @@ pub struct CampaignConfig {
     pub workers: usize,
     /// Compare every so many executions with a fresh instance; 0 = never.
     pub paranoid: u64,
+    /// Whose edges are coverage.
+    pub coverage: Coverage,
     /// The campaign's folder.
     pub out: PathBuf,
     /// What the user should know, for example inputs that were left out.
@@ -78,9 +80,19 @@ impl CampaignConfig {
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
         let guidance = guidance(named, &module, generator.is_some())?;
         check_settings(guidance, &settings)?;
+        if args.plateau.is_some() && !guidance.coverage {
+            return Err(with_next(
+                format!(
+                    "--plateau: {} looks at no coverage, so there is nothing to wait for",
+                    guidance.name
+                ),
+                "the same command with --execs N or --time DURATION",
+            ));
+        }
         // Bytes go straight to a target that takes them, unless a generator was named to read them.
         let is_wanted = guidance.input == InputKind::Choices || args.guest.generator.is_some();
         let generator = generator.filter(|_| is_wanted);
+        let coverage = coverage(args.coverage, generator.is_some())?;
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
         Ok(CampaignConfig {
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
@@ -104,6 +116,7 @@ impl CampaignConfig {
             workers: args.workers,
             paranoid: args.paranoid,
             warnings: read.warnings,
+            coverage,
             generator,
             module,
         })
@@ -122,6 +135,7 @@ impl CampaignConfig {
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
                 path: generator.path.clone(),
                 hash: generator.hash.clone(),
+                covered: self.coverage == Coverage::All,
             }),
             guidance: GuidanceRecord {
                 name: self.guidance.name.to_owned(),
@@ -160,6 +174,17 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         files: Vec::new(),
         stub_imports: guest.stub_imports,
         generator: false,
+    }
+}
+
+fn coverage(arg: CoverageArg, has_generator: bool) -> Result<Coverage> {
+    match arg {
+        CoverageArg::Target => Ok(Coverage::Target),
+        CoverageArg::All if has_generator => Ok(Coverage::All),
+        CoverageArg::All => Err(with_next(
+            "--coverage all: no generator makes the inputs, so there is only the target".to_owned(),
+            "the same command with --generator GENERATOR.wasm, or without --coverage",
+        )),
     }
 }
 

@@ -32,7 +32,7 @@ pub enum Event {
     /// Something a user should know, that is no error.
     Warning(Warning),
     /// The end of a session; always the last line.
-    Summary(Summary),
+    Summary(Box<Summary>),
 }
 
 /// See [`Event::Start`].
@@ -57,7 +57,7 @@ pub struct Start {
     pub tokens: u64,
     /// Fuel limit of each execution.
     pub fuel_limit: u64,
-    /// Number of edges that are counted.
+    /// Number of edges that are counted; 0 where the guidance looks at no coverage.
     pub edges_total: u64,
 }
 
@@ -171,7 +171,7 @@ pub struct Counters {
     pub slow_findings: u64,
     /// Edges reached.
     pub edges: u64,
-    /// Edges that can be reached at most.
+    /// Edges that can be reached at most; 0 where nothing counts them.
     pub edges_total: u64,
     /// Edges reached by valid inputs.
     pub valid_edges: u64,
@@ -229,6 +229,9 @@ pub struct Summary {
     /// The counters.
     #[serde(flatten)]
     pub counters: Counters,
+    /// Findings on disk that do not count yet: of a batch that was given up and will be repeated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub findings_ahead: u64,
     /// Behavioural diversity of valid runs, where the guidance measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diversity: Option<DiversityNumbers>,
@@ -239,6 +242,10 @@ pub struct Summary {
     /// Covers corpus, findings and the engine's state: equal campaigns print
     /// the same.
     pub state_hash: String,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// Hill numbers over the unique traces of valid runs.

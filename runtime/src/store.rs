@@ -283,7 +283,9 @@ impl Store {
     }
 
     /// Makes `corpus/` and `choices/` hold these testcases, whole, whatever
-    /// happened to the files. Returns how many files had to be written.
+    /// happened to the files. Files that are named as ours and are none of these
+    /// are removed: they came after the state that is gone back to. Others stay.
+    /// Returns how many files had to be written.
     pub fn restore_corpus<'a>(
         &self,
         testcases: impl Iterator<Item = &'a Testcase>,
@@ -313,6 +315,16 @@ impl Store {
             restore("corpus", &name, testcase.target_input())?;
             if let Some((_, text)) = &named {
                 restore("choices", &name, text.as_bytes())?;
+            }
+        }
+        let corpus = self.root.join("corpus");
+        for entry in fs::read_dir(&corpus).map_err(|e| io(&corpus, "list", &e))? {
+            let entry = entry.map_err(|e| io(&corpus, "list", &e))?;
+            if let Some(name) = entry.file_name().to_str()
+                && is_our_name(name)
+                && !seen.contains(name)
+            {
+                self.remove_testcase(name)?;
             }
         }
         Ok(written_count)
@@ -395,6 +407,12 @@ fn position_of(header: &Header) -> Position {
         bytes: header.events_bytes,
         hash: header.events_hash,
     }
+}
+
+/// Whether a file in `corpus/` has a name that [`input_name`] gives.
+fn is_our_name(name: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == 32 && name.bytes().all(is_digit)
 }
 
 /// The name of an input in `corpus/`: the first 16 bytes of its blake3, in

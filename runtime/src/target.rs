@@ -23,6 +23,7 @@ use crate::inputs;
 use crate::store::finding::quote;
 
 mod drawn;
+mod plain;
 
 pub use drawn::Shown;
 
@@ -69,6 +70,17 @@ pub enum Reset {
     Fresh,
 }
 
+/// Whose edges are coverage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coverage {
+    /// The target's alone. A property is all target.
+    #[default]
+    Target,
+    /// Those of the generator module, too, numbered behind the target's: what Zest and the BeDivFuzz
+    /// of 2022 saw, whose generators were instrumented like everything else.
+    All,
+}
+
 /// A module with everything that running it needs.
 #[derive(Debug)]
 pub struct Target {
@@ -78,6 +90,7 @@ pub struct Target {
     pub options: Options,
     /// Who makes its inputs of choices, if anybody does.
     pub generator: Option<Arc<Target>>,
+    coverage: Coverage,
     reset: Reset,
     cache: Option<Cache>,
     programs: Mutex<BTreeMap<Build, Arc<Program>>>,
@@ -143,6 +156,7 @@ impl Target {
             module,
             options,
             generator: None,
+            coverage: Coverage::Target,
             reset,
             cache: open_cache()?,
             programs: Mutex::default(),
@@ -217,6 +231,8 @@ pub struct Worker {
     fast: Sandbox,
     compares: Option<Sandbox>,
     generator: Option<drawn::Generator>,
+    /// For trials that need no counters.
+    plain: Option<plain::Plain>,
     /// Whether bytes are a tape of choices: there is a generator, or the target is a property.
     draws: bool,
     /// Compare every so many trials with a fresh instance; 0 = never.
@@ -232,6 +248,7 @@ impl Worker {
             limits: *limits,
             compares: None,
             generator: None,
+            plain: None,
             draws: target.generator.is_some() || target.is_property(),
             paranoid,
         };
@@ -241,7 +258,7 @@ impl Worker {
 
     /// The fuel of each input, under this worker's limits.
     pub fn measure<'a>(&mut self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u64>> {
-        let interest = Interest::new(self.fast.program().probe_map().probes.len() as u32, 0);
+        let interest = Interest::new(self.target_probes(), 0);
         inputs
             .map(|input| Ok(self.run(1, Variant::Fast, input, &interest, false)?.fuel))
             .collect()
@@ -252,10 +269,21 @@ impl Worker {
         self.limits.fuel = fuel;
         self.fast.set_fuel_limit(fuel);
         self.compares = None;
+        if let Some(plain) = &mut self.plain {
+            plain.set_fuel_limit(fuel);
+        }
     }
 
-    /// Number of edge probes.
+    /// Number of edge probes that are coverage.
     pub fn probes(&self) -> u32 {
+        let of_generator = match (self.target.coverage, &self.generator) {
+            (Coverage::All, Some(generator)) => generator.probes(),
+            _ => 0,
+        };
+        self.target_probes() + of_generator
+    }
+
+    fn target_probes(&self) -> u32 {
         self.fast.program().probe_map().probes.len() as u32
     }
 
@@ -371,6 +399,9 @@ impl Runner for Worker {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
+        if self.plain.is_some() && !wants_detail {
+            return self.draw_plain(trial, drawing, interest);
+        }
         self.draw(trial, Variant::Fast, drawing, interest, wants_detail)
     }
 }

@@ -22,6 +22,8 @@
 //! end
 //! ```
 //!
+//! A build without counts has only what spends fuel and what handlers need.
+//!
 //! Joins have no probe: what runs after them is implied by the arms that lead there. A count
 //! whose arm closes a cycle also spends fuel (see `fuel`).
 
@@ -37,8 +39,8 @@ use crate::passes::fuel::Purse;
 
 /// Where a function's counters lie.
 pub(crate) struct Counters {
-    /// The side memory.
-    pub(crate) memory: MemoryId,
+    /// The side memory; none where nothing is counted.
+    pub(crate) memory: Option<MemoryId>,
     /// Address of the function's entry counter.
     pub(crate) entry: u32,
     /// Address of the counter of its first arm.
@@ -72,7 +74,15 @@ pub(crate) fn instrument(
         index: None,
         slot: None,
     };
-    let wanted = |_: &Module, at: Place, _: &Instr, _| flow.decisions.contains_key(&at);
+    // Without counts: what spends, and what has to run where an exception lands.
+    let matters = |decision: &Decision, instr: &Instr| {
+        counters.memory.is_some()
+            || matches!(instr, Instr::TryTable(_))
+            || decision.arms.iter().any(|arm| arm.ticks)
+    };
+    let wanted = |_: &Module, at: Place, instr: &Instr, _| {
+        (flow.decisions.get(&at)).is_some_and(|decision| matters(decision, instr))
+    };
     rewrite(module, id, wanted, |module, code, at, instr, loc| {
         let mut rewrite = Rewrite {
             module,
@@ -190,11 +200,24 @@ impl Rewrite<'_> {
         code
     }
 
-    /// Counts the slot that a `br_table` with `slots` slots and a default will take.
+    /// Probes a `br_table` with `slots` slots and a default, whose index is on the stack.
     fn switch(&mut self, code: &mut Code, slots: usize) {
+        if let Some(memory) = self.counters.memory {
+            self.count_slot(code, slots, memory);
+        }
+        if self.decision.arms.iter().any(|arm| arm.ticks) {
+            // Charged for whichever slot it takes: the smallest, so that never too much is spent.
+            let weights = self.decision.arms.iter().map(|arm| arm.weight);
+            let least = weights.min().expect("a switch has a default");
+            let func = body_mut(self.module, self.id);
+            self.purse.spend(code, func, least);
+        }
+    }
+
+    /// Counts the slot whose index is on the stack, and leaves it there.
+    fn count_slot(&mut self, code: &mut Code, slots: usize, memory: MemoryId) {
         let index = local(self.module, &mut self.scratch.index);
         let slot = local(self.module, &mut self.scratch.slot);
-        let memory = self.counters.memory;
         let word = LoadKind::I32 { atomic: false };
         code.tee(index)
             .i32(slots as i32)
@@ -211,25 +234,6 @@ impl Rewrite<'_> {
             .i32(1)
             .bin(BinaryOp::I32Add);
         code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
-        let back = self
-            .decision
-            .arms
-            .iter()
-            .filter(|arm| arm.ticks)
-            .map(|arm| arm.weight)
-            .min();
-        if let Some(weight) = back {
-            // Charged for whichever slot it takes: the smallest, so that never too much is spent.
-            let weight = self
-                .decision
-                .arms
-                .iter()
-                .map(|arm| arm.weight)
-                .min()
-                .unwrap_or(weight);
-            let func = body_mut(self.module, self.id);
-            self.purse.spend(code, func, weight);
-        }
         code.get(index);
     }
 
@@ -326,12 +330,14 @@ fn probe(
     module: &mut Module,
     id: FunctionId,
     code: &mut Code,
-    memory: MemoryId,
+    memory: Option<MemoryId>,
     address: u32,
     arm: &Arm,
     purse: Purse,
 ) {
-    code.count(memory, address);
+    if let Some(memory) = memory {
+        code.count(memory, address);
+    }
     if arm.ticks {
         purse.spend(code, body_mut(module, id), arm.weight);
     }

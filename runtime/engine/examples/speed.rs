@@ -54,7 +54,7 @@ fn campaign(name: &str) {
         // Nothing matters to this target, so trimming would leave hardly anything of the parent.
         settings: BTreeMap::from([("trim".to_owned(), "off".to_owned())]),
         slow_factor: 100,
-        ..Config::new(find(name).expect("it exists"), 1, 64)
+        ..Config::bare(find(name).expect("it exists"), 1, 64)
     })
     .expect("defaults are right");
     let (mut scratch, mut input) = (Scratch::default(), Vec::new());

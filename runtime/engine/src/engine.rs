@@ -45,9 +45,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// A campaign without anything of the user's: no seeds, no tokens, no settings, inputs of up
-    /// to 4,096 bytes, nothing counts as slow.
-    pub fn new(spec: &'static Spec, seed: u64, probes: u32) -> Config {
+    /// For tests and benches, which care about none of it: no seeds, no tokens, no settings, inputs
+    /// of up to 4,096 bytes, nothing counts as slow. Campaigns of users say all of it.
+    pub fn bare(spec: &'static Spec, seed: u64, probes: u32) -> Config {
         Config {
             seed,
             probes,
@@ -114,7 +114,7 @@ pub struct Stats {
     pub slow_findings: u64,
     /// Probes hit by any run that was no finding.
     pub edges: u32,
-    /// Probes that there are.
+    /// Probes that there are; 0 if the guidance looks at no coverage.
     pub edges_total: u32,
     /// Probes hit by valid runs.
     pub valid_edges: u32,
@@ -246,6 +246,11 @@ impl<'a> Judging<'a> {
         !self.is_over && self.judged < self.batch.len()
     }
 
+    /// What came of the trials judged so far.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
     /// What came of the trials judged, of a batch that cannot be ended.
     pub fn into_decisions(self) -> Vec<Decision> {
         self.decisions
@@ -285,7 +290,11 @@ impl Engine {
             guidance: config.spec.name.to_owned(),
             seed: config.seed,
             stats: Stats {
-                edges_total: config.probes,
+                edges_total: if config.spec.coverage {
+                    config.probes
+                } else {
+                    0
+                },
                 batch: config.spec.batch,
                 ..Stats::default()
             },
@@ -293,7 +302,8 @@ impl Engine {
             corpus: Corpus::default(),
             findings: Findings::default(),
             interest: Arc::new(Interest::new(config.probes, config.slow_factor)),
-            diversity: (config.spec.input == InputKind::Choices).then(Diversity::default),
+            diversity: (config.spec.input == InputKind::Choices && config.spec.coverage)
+                .then(Diversity::default),
             strategy: (config.spec.new)(&settings),
         };
         Ok(Engine::with(config, state))
@@ -312,7 +322,7 @@ impl Engine {
             ("seed", state.seed.to_string(), config.seed.to_string()),
             (
                 "edge probes",
-                state.stats.edges_total.to_string(),
+                state.interest.all.bits().len().to_string(),
                 config.probes.to_string(),
             ),
         ];

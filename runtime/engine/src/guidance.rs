@@ -51,6 +51,9 @@ pub struct Spec {
     pub paper: Option<&'static str>,
     /// What it proposes.
     pub input: InputKind,
+    /// Whether it looks at coverage. If not, targets need no counters, and nobody learns what was
+    /// covered.
+    pub coverage: bool,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
     /// guidance is, never of the workers.
     pub batch: u32,
@@ -76,6 +79,7 @@ pub const ALL: &[&Spec] = &[
     &rlcheck::SPEC,
     &rlcheck::SPEC_GREYBOX,
     &quickcheck::SPEC,
+    &quickcheck::SPEC_PLAIN,
 ];
 
 /// The guidance of this name.

@@ -21,8 +21,14 @@
 //!     trace
 //! };
 //! let mut engine = Engine::new(Config {
+//!     seed: 1,
+//!     probes: 3,
+//!     input_bytes_max: 1024,
 //!     seeds: vec![b"something".to_vec()],
-//!     ..Config::new(find("sandglass").unwrap(), 1, 3)
+//!     tokens: vec![],
+//!     settings: Default::default(),
+//!     slow_factor: 100,
+//!     spec: find("sandglass").unwrap(),
 //! })?;
 //! let mut findings = Vec::new();
 //! while engine.stats().execs < 10_000 && findings.is_empty() {

@@ -27,6 +27,10 @@ pub enum Build {
     Compares,
     /// Campaigns on hosts without page protection: also marks of written blocks.
     Marks,
+    /// Campaigns that look at no coverage: limits and exits only. Nothing is counted and fuel is 0;
+    /// a run that spends its budget is a hang as in the others, though it may be one a little later. The
+    /// clock, which goes with the fuel, stands still.
+    Plain,
     /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
     /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
     /// short.
@@ -41,6 +45,7 @@ impl Build {
             Build::Exact => Probes::EXACT,
             Build::Compares => Probes::COMPARES,
             Build::Marks => Probes::MARKS,
+            Build::Plain => Probes::PLAIN,
         }
     }
 
@@ -50,6 +55,7 @@ impl Build {
             Build::Fast => "fast",
             Build::Compares => "compares",
             Build::Marks => "marks",
+            Build::Plain => "plain",
             Build::Exact => "exact",
         }
     }
@@ -58,7 +64,9 @@ impl Build {
         static FAST: OnceLock<Engine> = OnceLock::new();
         static EXACT: OnceLock<Engine> = OnceLock::new();
         match self {
-            Build::Fast | Build::Compares | Build::Marks => FAST.get_or_init(|| engine(false)),
+            Build::Fast | Build::Compares | Build::Marks | Build::Plain => {
+                FAST.get_or_init(|| engine(false))
+            }
             Build::Exact => EXACT.get_or_init(|| {
                 // Wasmtime installs its signal handler with the first engine that wants one, and
                 // ours has to come after it (`pages::install_handler`): this engine wants none.

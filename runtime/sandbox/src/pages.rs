@@ -563,7 +563,8 @@ fn make_hot(address: usize) -> bool {
             continue;
         }
         let watch = slot.watch.load(Ordering::Acquire);
-        if watch.is_null() {
+        // Another thread may be changing the slot, but never this thread's own.
+        if watch.is_null() || slot.end.load(Ordering::Acquire) != end {
             continue;
         }
         // SAFETY: the address lies in a region's mapping, so this thread uses, and keeps, that

@@ -345,7 +345,10 @@ impl Sandbox {
                 .try_into()
                 .expect("eight bytes"),
         );
-        let fuel = self.reader.fuel(counters) + extra;
+        let fuel = match self.program.build {
+            Build::Plain => 0,
+            _ => self.reader.fuel(counters) + extra,
+        };
         let (mut exit, mut site) = (exit, site);
         if fuel > self.limits.fuel {
             (exit, site) = (Exit::Hang, 0);

@@ -3,8 +3,10 @@
 //! Nothing here depends on time but the event's one field for it, so that equal
 //! campaigns write equal folders.
 
-use sandglass_engine::{Exit, FindingKey};
+use sandglass_engine::choice::text::to_text;
+use sandglass_engine::{Decision, Exit, FindingKey};
 
+use super::ledger::Stacks;
 use crate::event::{Event, Finding, Slow};
 use crate::stack;
 use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
@@ -38,6 +40,54 @@ pub(super) enum What {
 }
 
 impl Discovery {
+    /// What a decision discovers: nothing unless it is a new finding or a slow input.
+    pub(super) fn of(decision: &Decision, stacks: &Stacks) -> Option<Discovery> {
+        let (input, choices, fuel, trial, what) = match decision {
+            Decision::Kept { .. } | Decision::Trimmed { .. } => return None,
+            Decision::Finding { first: false, .. } => return None,
+            Decision::Finding {
+                key,
+                exit,
+                site,
+                fuel,
+                input,
+                choices,
+                trial,
+                ..
+            } => {
+                let what = What::Bug {
+                    key: *key,
+                    exit: *exit,
+                    site: *site,
+                    frames: stacks.get(trial).cloned().unwrap_or_default(),
+                };
+                (input, choices, fuel, trial, what)
+            }
+            Decision::Slow {
+                fuel,
+                expected,
+                input,
+                choices,
+                trial,
+            } => (
+                input,
+                choices,
+                fuel,
+                trial,
+                What::Slow {
+                    expected: *expected,
+                },
+            ),
+        };
+        Some(Discovery {
+            input: input.clone(),
+            choices: choices.as_ref().map(|choices| to_text(choices)),
+            fuel: *fuel,
+            trial: *trial,
+            what,
+        })
+    }
+
     /// The folder and the event.
     pub(super) fn into_parts(self, campaign: &Record, elapsed_ms: u64) -> (FindingFiles, Event) {
         let (record, lines) = self.record(campaign);

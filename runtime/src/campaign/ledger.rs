@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use sandglass_engine::choice::ChoiceSequence;
-use sandglass_engine::choice::text::to_text;
 use sandglass_engine::feedback::Diversity;
 use sandglass_engine::{Config, Decision, Engine, State, TestcaseId};
 use sandglass_instrument::symbols::Frame;
@@ -37,6 +35,8 @@ pub(super) struct Ledger<'a> {
     files: CorpusFiles,
     /// Executions when the corpus last grew.
     last_new_exec: u64,
+    /// Trials of the bugs that this session wrote.
+    bugs: Vec<u64>,
     last_pulse: Instant,
     pulse_execs: u64,
     due: Due,
@@ -66,6 +66,7 @@ impl<'a> Ledger<'a> {
             store,
             files: CorpusFiles::of(engine),
             last_new_exec: last_new_exec(engine),
+            bugs: Vec::new(),
             last_pulse: Instant::now(),
             pulse_execs: engine.stats().execs,
             due: Due::default(),
@@ -105,30 +106,30 @@ impl<'a> Ledger<'a> {
         self.last_new_exec
     }
 
-    /// Notes what the engine decided about a batch; with a new finding among it, writes it at once:
-    /// the next batch may kill the host. Panics if decisions are still to be written.
-    pub(super) fn decided(
-        &mut self,
-        engine: &Engine,
-        decisions: Vec<Decision>,
-        stacks: Stacks,
-    ) -> Result<()> {
+    /// Writes the folders of new findings, at once: the next trial may kill the host, or the batch
+    /// may be given up. They are told of when their batch is written down.
+    pub(super) fn keep_findings(&mut self, decisions: &[Decision], stacks: &Stacks) -> Result<()> {
+        for decision in decisions {
+            let Some(discovery) = Discovery::of(decision, stacks) else {
+                continue;
+            };
+            let is_bug = matches!(discovery.what, What::Bug { .. });
+            self.bugs.extend(is_bug.then_some(discovery.trial));
+            self.write_finding(discovery)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the engine decided about a batch. Panics if decisions are still to be written.
+    pub(super) fn decided(&mut self, decisions: Vec<Decision>, stacks: Stacks) {
         assert!(self.due.decisions.is_empty(), "written down batch by batch");
-        let mut is_found = false;
         for decision in &decisions {
-            match decision {
-                Decision::Kept { trial, .. } => self.last_new_exec = trial + 1,
-                Decision::Finding { first, .. } => is_found |= first,
-                Decision::Slow { .. } => is_found = true,
-                Decision::Trimmed { .. } => {}
+            if let Decision::Kept { trial, .. } = decision {
+                self.last_new_exec = trial + 1;
             }
         }
         self.due.decisions = decisions;
         self.due.stacks = stacks;
-        if is_found {
-            self.write_due(engine)?;
-        }
-        Ok(())
     }
 
     /// Notes a checkpoint of the engine as it is.
@@ -206,13 +207,15 @@ impl<'a> Ledger<'a> {
             batch: u64::from(engine.stats().batch),
             ended,
             execs_per_sec: rate(counters.execs, elapsed_ms),
+            findings_ahead: self.bugs.iter().filter(|t| **t >= counters.execs).count() as u64,
             counters,
             elapsed_ms,
             state_hash: engine.state_hash(),
         };
-        self.store.record_event(&Event::Summary(summary.clone()));
+        let event = Event::Summary(Box::new(summary.clone()));
+        self.store.record_event(&event);
         self.store.finish()?;
-        self.reporter.report(&Event::Summary(summary.clone()));
+        self.reporter.report(&event);
         Ok(summary)
     }
 
@@ -239,61 +242,24 @@ impl<'a> Ledger<'a> {
                 }));
             }
             Decision::Trimmed { id, from_bytes } => self.trimmed(engine, id, from_bytes)?,
-            Decision::Finding { first: false, .. } => {}
-            Decision::Finding {
-                key,
-                exit,
-                site,
-                fuel,
-                input,
-                choices,
-                trial,
-                ..
-            } => {
-                let frames = stacks.get(&trial).cloned().unwrap_or_default();
-                let what = What::Bug {
-                    key,
-                    exit,
-                    site,
-                    frames,
-                };
-                self.discover(trial, fuel, input, choices, what)?;
+            Decision::Finding { .. } | Decision::Slow { .. } => {
+                if let Some(discovery) = Discovery::of(&decision, stacks) {
+                    let event = self.write_finding(discovery)?;
+                    self.emit(event);
+                }
             }
-            Decision::Slow {
-                fuel,
-                expected,
-                input,
-                choices,
-                trial,
-            } => self.discover(trial, fuel, input, choices, What::Slow { expected })?,
         }
         Ok(())
     }
 
-    /// Writes a finding's folder, then tells about it: in this order, so that
-    /// nobody hears of what is not there.
-    fn discover(
-        &mut self,
-        trial: u64,
-        fuel: u64,
-        input: Vec<u8>,
-        choices: Option<Box<ChoiceSequence>>,
-        what: What,
-    ) -> Result<()> {
-        let discovery = Discovery {
-            input,
-            choices: choices.map(|choices| to_text(&choices)),
-            fuel,
-            trial,
-            what,
-        };
+    /// Writes a finding's folder, unless it is there; the event that tells of it.
+    fn write_finding(&mut self, discovery: Discovery) -> Result<Event> {
         let elapsed_ms = self.clock.elapsed_ms();
         let (files, event) = discovery.into_parts(self.record, elapsed_ms);
         self.store
             .keep_finding(&files)
             .context("a finding could not be written")?;
-        self.emit(event);
-        Ok(())
+        Ok(event)
     }
 
     /// A testcase got shorter: its file is replaced, unless another testcase

@@ -42,7 +42,8 @@ struct Starting {
 impl Starting {
     fn new(mut config: CampaignConfig) -> Result<Starting> {
         let target = Target::new(config.module.clone(), config.options.clone(), config.reset)?
-            .with_generator(config.generator.clone())?;
+            .with_generator(config.generator.clone())?
+            .with_coverage(config.coverage);
         let opened = store::open(&config.out)?;
         if let Some(before) = &opened.record {
             // What was measured then is part of the campaign now.
@@ -65,7 +66,7 @@ impl Starting {
         for text in &config.warnings {
             reporter.report(&Event::Warning(Warning { text: text.clone() }));
         }
-        let mut first = Worker::new(&target, &config.wanted.for_measuring(), config.paranoid)?;
+        let mut first = worker(&target, &config.wanted.for_measuring(), &config)?;
         let record = config.record(fuel_limit(&config, &mut first)?);
         first.set_fuel_limit(record.limits.fuel);
         let engine_config = engine_config(&config, &record, first.probes(), &target);
@@ -150,7 +151,11 @@ fn runners(
 ) -> Result<Vec<Box<dyn Runner>>> {
     let mut runners: Vec<Box<dyn Runner>> = vec![Box::new(first)];
     for _ in 1..config.workers {
-        runners.push(Box::new(Worker::new(target, limits, config.paranoid)?));
+        runners.push(Box::new(worker(target, limits, config)?));
     }
     Ok(runners)
+}
+
+fn worker(target: &Arc<Target>, limits: &Limits, config: &CampaignConfig) -> Result<Worker> {
+    Worker::new(target, limits, config.paranoid)?.for_guidance(config.guidance)
 }

@@ -17,12 +17,12 @@
 mod helper;
 mod in_order;
 mod job;
+mod stop;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use sandglass_engine::{Batch, Drawing, Interest, Outcome, Scratch, Variant};
@@ -31,6 +31,8 @@ use sandglass_sandbox::on_guest_thread;
 use helper::{Shared, help};
 use in_order::InOrder;
 use job::{CachePadded, Job, Slots};
+use stop::Watch;
+pub use stop::{GRACE, Stop};
 
 /// Who executes inputs: sandboxes in a campaign, scripts in tests.
 pub trait Runner: Send {
@@ -65,18 +67,6 @@ pub trait Runner: Send {
 /// enough that taking a slot (30 ns) is nothing beside eight trials of 200 ns.
 const SLOT: usize = 8;
 
-/// How long a batch may go on after the session should have ended: nearly all
-/// batches end by themselves within it.
-pub const GRACE: Duration = Duration::from_millis(200);
-
-/// Fuel between two looks at the clock: about a millisecond of work.
-const FUEL_PER_LOOK: u64 = 1_000_000;
-
-/// What a trial counts for beside its fuel. A look costs 25 ns, so one every 32
-/// trials is nothing; and trials may be slow for reasons that no fuel shows,
-/// such as a fresh instance each.
-const FUEL_PER_TRIAL: u64 = FUEL_PER_LOOK / 32;
-
 /// How a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
@@ -90,36 +80,13 @@ pub enum Ran {
 /// out of the vector. If it breaks, it wants no more of this batch.
 pub type Judge<'a> = dyn FnMut(&mut Vec<Outcome>) -> Result<ControlFlow<()>> + 'a;
 
-/// What ends a session early; by default nothing. Shared with signal handlers.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    /// Set by Ctrl-C.
-    pub interrupted: Arc<AtomicBool>,
-    /// When the session's time is over.
-    pub deadline: Option<Instant>,
-}
-
-impl Stop {
-    /// Whether the user or the system wants us to end.
-    pub fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    /// Whether the time is over.
-    pub fn is_late(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
-
 /// The workers of a session.
 pub struct Pool {
     own: Worker,
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
     slots: Arc<Slots>,
-    stop: Stop,
-    late_since: Option<Instant>,
+    watch: Arc<Watch>,
 }
 
 /// One thread's tools.
@@ -131,6 +98,8 @@ struct Worker {
     input: Vec<u8>,
     /// Of the slot that it works on.
     outcomes: Vec<Outcome>,
+    /// What it has done since it last looked at the clock.
+    unwatched: u64,
 }
 
 impl Pool {
@@ -146,6 +115,7 @@ impl Pool {
                 scratch: Scratch::default(),
                 input: Vec::new(),
                 outcomes: Vec::with_capacity(SLOT),
+                unwatched: 0,
             });
         let own = workers.next().expect("a campaign has at least one worker");
         let helpers: Vec<Worker> = workers.collect();
@@ -165,8 +135,7 @@ impl Pool {
             shared,
             helpers,
             slots: Arc::new(Vec::new()),
-            stop,
-            late_since: None,
+            watch: Arc::new(Watch::new(stop)),
         }
     }
 
@@ -183,24 +152,24 @@ impl Pool {
 
     fn run_alone(&mut self, batch: &Batch, judge: &mut Judge<'_>) -> Result<Ran> {
         let mut outcomes = Vec::with_capacity(SLOT);
-        let mut fuel = 0;
         for index in 0..batch.len() {
-            let outcome = self.own.run(batch, index)?;
-            fuel += outcome.fuel + FUEL_PER_TRIAL;
-            outcomes.push(outcome);
-            let mut is_cut = false;
-            if fuel >= FUEL_PER_LOOK {
-                fuel = 0;
-                is_cut = self.is_overdue() && index + 1 < batch.len();
-            }
-            if outcomes.len() == SLOT || index + 1 == batch.len() || is_cut {
+            let ran = self.own.run(batch, index);
+            let is_last = index + 1 == batch.len() || ran.is_err();
+            let is_cut = !is_last
+                && ran
+                    .as_ref()
+                    .is_ok_and(|o| self.watch.ends(&mut self.own, o));
+            let failure = ran.map(|outcome| outcomes.push(outcome)).err();
+            if outcomes.len() == SLOT || is_last || is_cut {
                 if judge(&mut outcomes)?.is_break() {
                     return Ok(Ran::Enough);
                 }
                 outcomes.clear();
             }
-            if is_cut {
-                return Ok(Ran::Cut);
+            match failure {
+                Some(error) => return Err(error),
+                None if is_cut => return Ok(Ran::Cut),
+                None => {}
             }
         }
         Ok(Ran::Enough)
@@ -209,23 +178,17 @@ impl Pool {
     fn run_shared(&mut self, job: &Arc<Job>, judge: &mut Judge<'_>) -> Result<Ran> {
         let shared = Arc::clone(&self.shared);
         let mut in_order = InOrder::of(job, &shared, judge);
-        let mut fuel = 0;
         while let Some(slots) = job.take() {
             for slot in slots {
-                fuel += job.run_slot(&mut self.own, slot);
-                if fuel >= FUEL_PER_LOOK {
-                    fuel = 0;
-                    if self.is_overdue() {
-                        job.give_up();
-                    }
-                }
+                job.run_slot(&mut self.own, slot);
                 in_order.advance();
             }
         }
         self.wait(&mut in_order);
         in_order.advance();
+        let ran = in_order.end();
         self.shared.withdraw(job);
-        in_order.end()
+        ran
     }
 
     /// Hands a batch to the helpers.
@@ -234,7 +197,12 @@ impl Pool {
         if self.slots.len() < slots {
             self.slots = Arc::new((0..slots).map(|_| CachePadded::default()).collect());
         }
-        let job = Arc::new(Job::new(batch, &self.slots, self.helpers.len() + 1));
+        let job = Arc::new(Job::new(
+            batch,
+            &self.slots,
+            &self.watch,
+            self.helpers.len() + 1,
+        ));
         self.shared.publish(&job);
         job
     }
@@ -244,23 +212,17 @@ impl Pool {
         let began = Instant::now();
         while !in_order.job.is_done() {
             in_order.advance();
-            if self.shared.wait_a_little(in_order.job, began) && self.is_overdue() {
+            if self.shared.wait_a_little(in_order.job, began) && self.watch.is_overdue() {
                 in_order.job.give_up();
             }
         }
     }
-
-    /// Whether the session should have ended so long ago that the batch is
-    /// better given up.
-    fn is_overdue(&mut self) -> bool {
-        if !self.stop.is_interrupted() && !self.stop.is_late() {
-            return false;
-        }
-        self.late_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
-    }
 }
 
 /// A batch that the helpers are running. Dropped without being judged, it is given up.
+///
+/// Judging or dropping it panics if a helper panicked.
+#[must_use = "a batch that is not judged is given up"]
 pub struct Running<'a> {
     pool: &'a mut Pool,
     batch: &'a Arc<Batch>,

@@ -86,6 +86,9 @@ pub struct FuzzArgs {
     /// A dictionary in the format of AFL and libFuzzer
     #[arg(long, value_name = "FILE")]
     pub dict: Option<PathBuf>,
+    /// Whose edges are coverage
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
+    pub coverage: CoverageArg,
     /// The campaign's folder [default: TARGET.sandglass]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -101,6 +104,16 @@ pub struct FuzzArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
+}
+
+/// See [`FuzzArgs::coverage`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CoverageArg {
+    /// Those of the target
+    #[default]
+    Target,
+    /// Those of the generator, too, as in the papers of Zest and BeDivFuzz
+    All,
 }
 
 /// How a guest is called and limited: common to all verbs that run one.

@@ -20,7 +20,7 @@ use crate::error::{exit_code, io};
 use crate::report::Sink;
 use crate::report::plain::{Plain, plural};
 use crate::store::finding::repro_command;
-use crate::target::{Module, Reset};
+use crate::target::{Coverage, Module, Reset};
 
 /// Executions of the demo: a few seconds, and enough for its bugs.
 const EXECS: u64 = 100_000;
@@ -140,6 +140,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
         },
         workers: 1,
         paranoid: 0,
+        coverage: Coverage::Target,
         out: out.to_owned(),
         warnings: Vec::new(),
     })

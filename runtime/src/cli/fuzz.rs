@@ -20,8 +20,10 @@ pub(super) fn run(args: FuzzArgs) -> Result<u8> {
         Box::new(Plain::new(Sink::stdout(), &config.module.path, &config.out))
     };
     let summary = start(config, &mut *reporter, interrupted)?;
-    Ok(match summary.counters.unique_findings {
-        0 => exit_code::FINE,
-        _ => exit_code::FINDINGS,
-    })
+    Ok(
+        match summary.counters.unique_findings + summary.findings_ahead {
+            0 => exit_code::FINE,
+            _ => exit_code::FINDINGS,
+        },
+    )
 }

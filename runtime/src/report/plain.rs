@@ -33,11 +33,14 @@ impl Plain {
     }
 
     fn start(&mut self, start: &Start) {
+        let edges = match start.edges_total {
+            0 => "edges not counted".to_owned(),
+            total => format!("{total} edges"),
+        };
         self.sink.line(&format!(
-            "{}: {} with {} edges; guidance {}, seed {}, {}, {}, fuel limit {}",
+            "{}: {} with {edges}; guidance {}, seed {}, {}, {}, fuel limit {}",
             printable(&start.target),
             start.entry,
-            start.edges_total,
             start.guidance,
             start.seed,
             plural(start.inputs, "input"),
@@ -81,20 +84,30 @@ impl Plain {
             0 => String::new(),
             n => format!(" ({n} slow)"),
         };
+        let coverage = match counters.edges_total {
+            0 => "edges not counted, ".to_owned(),
+            total => format!(
+                "{} of {total} edges, corpus {}, ",
+                counters.edges, counters.corpus
+            ),
+        };
         self.sink.line(&format!(
-            "{:>7} {} ({}/s), {} of {} edges, corpus {}, {}{slow}",
+            "{:>7} {} ({}/s), {coverage}{}{slow}",
             clock(elapsed_ms),
             plural(counters.execs, "execution"),
             number(execs_per_sec),
-            counters.edges,
-            counters.edges_total,
-            counters.corpus,
             plural(counters.unique_findings, "finding"),
         ));
     }
 
     fn summary(&mut self, summary: &Summary) {
         self.counters(&summary.counters, summary.elapsed_ms, summary.execs_per_sec);
+        if summary.findings_ahead > 0 {
+            self.sink.line(&format!(
+                "{} more in findings/, of a batch that was given up: going on repeats it",
+                plural(summary.findings_ahead, "finding")
+            ));
+        }
         let ended = match summary.ended {
             Ended::Execs => "all executions done",
             Ended::Time => "time is over",

@@ -54,6 +54,13 @@ pub struct GeneratorRecord {
     pub path: String,
     /// blake3 of the module's bytes, hexadecimal.
     pub hash: String,
+    /// Whether its edges are coverage, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub covered: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The guidance and its settings.
@@ -176,6 +183,10 @@ impl Record {
         ]);
         if let Some(generator) = &self.generator {
             fields.0.push(("generator".into(), generator.hash.clone()));
+            if generator.covered {
+                let whose = "target and generator".to_owned();
+                fields.0.push(("coverage".into(), whose));
+            }
         }
         for (name, value) in &self.guidance.settings {
             fields.0.push((format!("setting `{name}`"), value.clone()));

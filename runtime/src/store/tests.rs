@@ -173,7 +173,11 @@ fn the_corpus_is_restored_whatever_happened_to_its_files() {
     store.write_corpus().unwrap();
     fs::write(corpus.join(&names[1]), "torn").unwrap();
     fs::remove_file(corpus.join(&names[2])).unwrap();
+    let (later, theirs) = (corpus.join(input_name(b"later")), corpus.join("theirs"));
+    fs::write(&later, "later").unwrap();
+    fs::write(&theirs, "their").unwrap();
     assert_eq!(store.restore_corpus(testcases.iter()).unwrap(), 2);
+    assert!(!later.exists() && theirs.exists());
     for (input, name) in inputs.iter().zip(&names) {
         assert_eq!(&fs::read(corpus.join(name)).unwrap(), input);
     }

@@ -8,10 +8,11 @@ use anyhow::Result;
 use sandglass_engine::choice::Source;
 use sandglass_engine::choice::jqf::{End, Reading, TAPE_BYTES_MAX, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
+use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
 use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
 
-use super::{Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
+use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
 use crate::error::{OurFault, show, with_next};
 use crate::store::finding::quote;
 
@@ -19,6 +20,13 @@ use crate::store::finding::quote;
 pub(super) struct Generator {
     target: Arc<Target>,
     sandbox: Sandbox,
+}
+
+impl Generator {
+    /// Number of its edge probes.
+    pub(super) fn probes(&self) -> u32 {
+        self.sandbox.program().probe_map().probes.len() as u32
+    }
 }
 
 /// What a replay shows of a run that drew.
@@ -52,6 +60,11 @@ impl Target {
         Target::with_options(module, options, reset)
     }
 
+    /// The same target, with what of a campaign is coverage.
+    pub fn with_coverage(self, coverage: Coverage) -> Target {
+        Target { coverage, ..self }
+    }
+
     /// The same target, whose inputs are made by `generator`.
     pub fn with_generator(mut self, generator: Option<Module>) -> Result<Target> {
         if let Some(module) = generator {
@@ -64,7 +77,7 @@ impl Target {
 }
 
 /// Gives choices again, however many they are.
-fn again(choices: &ChoiceSequence) -> Drawing {
+pub(super) fn again(choices: &ChoiceSequence) -> Drawing {
     let replay = Replay::new(Arc::new(choices.clone()), After::Stops);
     Drawing::new(Source::Replay(replay), u32::MAX)
 }
@@ -129,15 +142,28 @@ impl Worker {
             let sandbox = self.sandbox(variant)?;
             return Ok(sandbox.check(drawing, interest, wants_detail));
         };
-        let made = generator.sandbox.generate(drawing);
+        let counts_all = self.target.coverage == Coverage::All;
+        let (made, counts) = if counts_all {
+            generator.sandbox.generate_and_count(drawing)
+        } else {
+            (generator.sandbox.generate(drawing), Vec::new())
+        };
         if self.paranoid > 0 && trial.is_multiple_of(self.paranoid) {
             self.compare_made(trial, &made)?;
         }
+        // What the generator covered is known only once it is gone, so all of it is kept.
+        let wants_detail = wants_detail || counts_all;
         let mut outcome = match made.failed {
             None => self.run_target(trial, variant, &made.input, interest, wants_detail)?,
             Some(exit) => nothing_made(exit, &made, interest, wants_detail),
         };
         if let Some(detail) = &mut outcome.detail {
+            if counts_all {
+                let first = self.target_probes();
+                let counts = counts.into_iter();
+                (detail.counts).extend(counts.map(|(probe, count)| (first + probe, count)));
+                detail.trace_hash = trace_hash(&detail.counts);
+            }
             detail.choices = Some(Box::new(made.choices));
         }
         Ok(outcome)
@@ -164,7 +190,12 @@ impl Worker {
 }
 
 /// The outcome of a trial whose target did not run.
-fn nothing_made(exit: Exit, made: &Generated, interest: &Interest, wants_detail: bool) -> Outcome {
+pub(super) fn nothing_made(
+    exit: Exit,
+    made: &Generated,
+    interest: &Interest,
+    wants_detail: bool,
+) -> Outcome {
     let input_bytes = made.input.len() as u32;
     // What a generator costs is no cost of the target, unless it is the finding.
     let fuel = if exit.is_finding() { made.fuel } else { 0 };

@@ -109,6 +109,14 @@ impl Tape {
     /// Answers a draw; bytes are appended to `payload`. Nothing if the tape has ended.
     #[inline]
     pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Option<Answer> {
+        if let Domain::Int { lo, hi } = draw.domain
+            && let Some(modulus) = small_modulus(lo, hi, self.reading)
+        {
+            let bits = self.read(4)?;
+            let offset = next_31(bits) as u32 % modulus;
+            let value = lo.wrapping_add(i64::from(offset)).cast_unsigned();
+            return Some(Answer { bits, value });
+        }
         let bits = match width(draw.domain) {
             0 => 0,
             count => self.read(count)?,
@@ -134,6 +142,19 @@ impl Tape {
 #[inline]
 fn size(lo: i64, hi: i64) -> u64 {
     hi.wrapping_sub(lo).wrapping_add(1).cast_unsigned()
+}
+
+/// What the 31 bits of an ordinary small range are taken modulo: nearly all draws are such, and are
+/// answered without looking at what else there is. Nothing where [`decode`] has to look closer.
+#[inline]
+fn small_modulus(lo: i64, hi: i64, reading: Reading) -> Option<u32> {
+    let size = size(lo, hi);
+    let is_ordinary = (1..=0x8000_0000).contains(&size) && !matches!(size, 0x100 | 0x1_0000);
+    match reading {
+        Reading::Whole if is_ordinary => Some(size as u32),
+        Reading::OffByOne if is_ordinary => Some((size as u32 - 1).max(1)),
+        _ => None,
+    }
 }
 
 /// Bytes that a draw takes from a tape, those of a payload not counted.
@@ -395,6 +416,29 @@ mod tests {
             assert_eq!((answer.bits, answer.value), (node.bits, node.value));
         }
         assert_eq!((again.at, payload), (bytes.len(), sequence.payload));
+    }
+
+    /// What is answered in short is what is answered at length.
+    #[test]
+    fn small_ranges_are_decoded_as_all_others() {
+        let mut rng = Rng::new(7);
+        let mut short = 0;
+        for _ in 0..20_000 {
+            let size = 1 + (rng.word() >> (32 + rng.below(32)));
+            let lo = (rng.word() >> rng.below(64)).cast_signed();
+            let Some(hi) = lo.checked_add_unsigned(size - 1) else {
+                continue;
+            };
+            let bytes = rng.word().to_le_bytes();
+            for reading in [Reading::Whole, Reading::OffByOne, Reading::Zeugma] {
+                let mut tape = Tape::new(bytes.to_vec(), End::Stops, reading, Rng::new(0));
+                let answer = tape.answer(&draw(int(lo, hi)), &mut Vec::new()).unwrap();
+                assert_eq!(tape.at, width(int(lo, hi)), "{lo} {hi}");
+                assert_eq!(answer.value, decode(int(lo, hi), answer.bits, reading));
+                short += u32::from(small_modulus(lo, hi, reading).is_some());
+            }
+        }
+        assert!(short > 20_000, "{short}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub static SPEC: Spec = Spec {
     summary: "AFL 2.52b without deterministic stages: havoc, splicing, culling, energy",
     paper: Some("M. Zalewski, american fuzzy lop 2.52b"),
     input: InputKind::Bytes,
+    coverage: true,
     batch: 1024,
     lookahead: 1024,
     settings: SETTINGS,

@@ -46,6 +46,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     summary: "zest on valid inputs, mutating structure or values by what finds new behaviour",
     paper: Some(PAPER),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1,
     lookahead: 1,
     settings: &[OFF_BY_ONE, SPLIT],

@@ -13,6 +13,7 @@ pub static SPEC: Spec = Spec {
     summary: "uniformly random bytes: a control for the others",
     paper: None,
     input: InputKind::Bytes,
+    coverage: true,
     batch: 1024,
     lookahead: 1024,
     settings: &[],

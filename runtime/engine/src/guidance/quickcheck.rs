@@ -2,6 +2,9 @@
 //!
 //! JQF's blind mode, the baseline of the papers: every trial is a fresh random tape. Inputs with new
 //! coverage enter the corpus for whoever measures it later; nothing is ever made from them.
+//!
+//! `quickcheck-plain` is the same without even that: nothing counts coverage, so it is as fast as
+//! the target, and has findings but no corpus.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +21,24 @@ pub static SPEC: Spec = Spec {
     summary: "random choices of a generator, without learning: the baseline of the papers",
     paper: Some("Claessen and Hughes, QuickCheck, ICFP 2000; JQF's blind mode"),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1024,
     lookahead: 1024,
     settings: &[OFF_BY_ONE],
     new,
+};
+
+/// The guidance `quickcheck-plain`: the same inputs as `quickcheck` from the same seed.
+pub static SPEC_PLAIN: Spec = Spec {
+    name: "quickcheck-plain",
+    summary: "quickcheck without counters in the target: faster, no coverage, no corpus",
+    paper: Some("Claessen and Hughes, QuickCheck, ICFP 2000; uninstrumented, as it was published"),
+    input: InputKind::Choices,
+    coverage: false,
+    batch: 1024,
+    lookahead: 1024,
+    settings: &[OFF_BY_ONE],
+    new: new_plain,
 };
 
 /// Common to the guidances whose choices are tapes.
@@ -41,8 +58,17 @@ pub(super) fn reading(settings: &Settings) -> Reading {
 }
 
 fn new(settings: &Settings) -> Strategy {
+    quickcheck(settings, true)
+}
+
+fn new_plain(settings: &Settings) -> Strategy {
+    quickcheck(settings, false)
+}
+
+fn quickcheck(settings: &Settings, coverage: bool) -> Strategy {
     Strategy::Quickcheck(Box::new(Quickcheck {
         reading: reading(settings),
+        coverage,
     }))
 }
 
@@ -50,19 +76,20 @@ fn new(settings: &Settings) -> Strategy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quickcheck {
     reading: Reading,
+    coverage: bool,
 }
 
 impl Guidance for Quickcheck {
     fn plan(&mut self, _: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
-        groups.push(Group::of_choices(
-            ChoicePlan::Fresh {
-                seed: rng.word(),
-                first: 0,
-                reading: self.reading,
-            },
-            room,
-            None,
-        ));
+        let fresh = ChoicePlan::Fresh {
+            seed: rng.word(),
+            first: 0,
+            reading: self.reading,
+        };
+        groups.push(Group {
+            wants_detail: self.coverage,
+            ..Group::of_choices(fresh, room, None)
+        });
     }
 
     fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -77,7 +104,7 @@ mod tests {
     use crate::{Config, Engine};
 
     fn engine() -> Engine {
-        Engine::new(Config::new(&SPEC, 5, 1000)).expect("the settings are defaults")
+        Engine::new(Config::bare(&SPEC, 5, 1000)).expect("the settings are defaults")
     }
 
     fn outcome(exit: Exit, probe: u32) -> Outcome {

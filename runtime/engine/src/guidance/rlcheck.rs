@@ -33,6 +33,7 @@ pub static SPEC: Spec = Spec {
     summary: "learns by reinforcement which choices make valid inputs that are new; blackbox",
     paper: Some("Reddy et al., Quickly Generating Diverse Valid Test Inputs, ICSE 2020"),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1,
     lookahead: 1,
     settings: &[

@@ -24,6 +24,7 @@ pub static SPEC: Spec = Spec {
     summary: "AFL's loop with comparisons solved from recorded operands, for bytes",
     paper: None,
     input: InputKind::Bytes,
+    coverage: true,
     batch: 1024,
     lookahead: 1024,
     settings: SETTINGS,

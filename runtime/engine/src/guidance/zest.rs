@@ -37,6 +37,7 @@ pub static SPEC: Spec = Spec {
     summary: "mutates the bytes behind choices; saves new coverage, valid coverage and counts",
     paper: Some(PAPER),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[
@@ -55,6 +56,7 @@ pub static SPEC_PAPER: Spec = Spec {
     summary: "zest as printed: fewer mutations, and hit counts do not matter",
     paper: Some(PAPER),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[VALID, VALID_ONLY, STICKY, OFF_BY_ONE],

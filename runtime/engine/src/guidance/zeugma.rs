@@ -39,6 +39,7 @@ pub static SPEC: Spec = Spec {
     summary: "crosses what the same method read in two inputs; keeps the shortest for each edge",
     paper: Some("Hough and Bell, Crossover in Parametric Fuzzing, ICSE 2024"),
     input: InputKind::Choices,
+    coverage: true,
     batch: 1,
     lookahead: 128,
     settings: &[Setting {

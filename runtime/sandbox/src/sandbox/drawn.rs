@@ -62,17 +62,28 @@ impl Sandbox {
 
     /// Runs a generator from the snapshot.
     pub fn generate(&mut self, drawing: Drawing) -> Generated {
+        self.make(drawing, false).0
+    }
+
+    /// As [`Sandbox::generate`]; also every probe that was hit, with its count, ascending.
+    pub fn generate_and_count(&mut self, drawing: Drawing) -> (Generated, Vec<(u32, u32)>) {
+        self.make(drawing, true)
+    }
+
+    fn make(&mut self, drawing: Drawing, wants_counts: bool) -> (Generated, Vec<(u32, u32)>) {
         let (exit, site, _) = self.enter(drawing, false);
-        let outcome = self.observe(&[], exit, site, None, false);
+        let outcome = self.observe(&[], exit, site, None, wants_counts);
         let (drawing, input) = self.live_mut().store.data_mut().draws.take();
         self.reset();
-        Generated {
+        let generated = Generated {
             failed: failure(outcome.exit, input.is_some()),
             site: outcome.site,
             fuel: outcome.fuel,
             input: input.unwrap_or_default(),
             choices: drawing.expect("given above").finish(),
-        }
+        };
+        let counts = outcome.detail.map(|detail| detail.counts);
+        (generated, counts.unwrap_or_default())
     }
 
     /// Runs a property from the snapshot. As [`Sandbox::run`], with draws in place of an input; what

@@ -35,25 +35,38 @@ impl<'a> InOrder<'a> {
 
     /// Has everything judged that is there and whose turn it is.
     pub(super) fn advance(&mut self) {
-        while let Ok(ControlFlow::Continue(())) = self.verdict
-            && self.next < self.job.slot_count
+        while self.wants_more()
             && let Some(worker) = self.job.take_outcomes(self.next, &mut self.outcomes)
         {
-            self.verdict = (self.judge)(&mut self.outcomes);
-            self.shared.give_back(worker, &mut self.outcomes);
+            self.hand_over(worker);
             self.next += 1;
-            if !matches!(self.verdict, Ok(ControlFlow::Continue(()))) {
-                self.job.give_up();
-            }
         }
     }
 
-    /// How the batch ended, when no worker is at it any more.
-    pub(super) fn end(self) -> Result<Ran> {
+    /// How the batch ended, when no worker is at it any more. What was done before the first trial
+    /// that failed or was left out is judged, too.
+    pub(super) fn end(mut self) -> Result<Ran> {
+        if self.wants_more()
+            && let Some(worker) = self.job.take_rest(self.next, &mut self.outcomes)
+        {
+            self.hand_over(worker);
+        }
         if self.verdict?.is_break() || self.next == self.job.slot_count {
             return Ok(Ran::Enough);
         }
         self.job.why_cut()?;
         Ok(Ran::Cut)
+    }
+
+    fn wants_more(&self) -> bool {
+        matches!(self.verdict, Ok(ControlFlow::Continue(()))) && self.next < self.job.slot_count
+    }
+
+    fn hand_over(&mut self, worker: usize) {
+        self.verdict = (self.judge)(&mut self.outcomes);
+        self.shared.give_back(worker, &mut self.outcomes);
+        if !self.wants_more() {
+            self.job.give_up();
+        }
     }
 }

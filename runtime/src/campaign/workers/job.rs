@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::Result;
 use sandglass_engine::{Batch, Outcome};
 
-use super::{FUEL_PER_TRIAL, SLOT, Worker};
+use super::stop::Watch;
+use super::{SLOT, Worker};
 
 /// Slots that a worker takes at once at most: 32 trials.
 const SLOTS_AT_ONCE: usize = 4;
@@ -32,6 +33,7 @@ pub(super) struct Slot {
 pub(super) struct Job {
     batch: Arc<Batch>,
     slots: Arc<Slots>,
+    watch: Arc<Watch>,
     pub(super) slot_count: usize,
     workers: usize,
     next: CachePadded<AtomicUsize>,
@@ -48,12 +50,18 @@ pub(super) fn slots_of(batch: &Batch) -> usize {
 
 impl Job {
     /// A batch that nobody has begun. `slots` are empty, and as many as it needs or more.
-    pub(super) fn new(batch: &Arc<Batch>, slots: &Arc<Slots>, workers: usize) -> Job {
+    pub(super) fn new(
+        batch: &Arc<Batch>,
+        slots: &Arc<Slots>,
+        watch: &Arc<Watch>,
+        workers: usize,
+    ) -> Job {
         let slot_count = slots_of(batch);
         assert!(slots.len() >= slot_count, "every trial has a slot");
         Job {
             batch: Arc::clone(batch),
             slots: Arc::clone(slots),
+            watch: Arc::clone(watch),
             slot_count,
             workers,
             next: CachePadded::default(),
@@ -82,16 +90,17 @@ impl Job {
         }
     }
 
-    /// Runs the trials of one slot; returns a measure of the time it took.
-    pub(super) fn run_slot(&self, worker: &mut Worker, slot: usize) -> u64 {
-        let mut fuel = 0;
+    /// Runs the trials of one slot, unless the batch is given up.
+    pub(super) fn run_slot(&self, worker: &mut Worker, slot: usize) {
         for index in (slot * SLOT..).take(self.trials_of(slot)) {
             if self.given_up.load(Ordering::Relaxed) {
                 break;
             }
             match worker.run(&self.batch, index) {
                 Ok(outcome) => {
-                    fuel += outcome.fuel + FUEL_PER_TRIAL;
+                    if self.watch.ends(worker, &outcome) {
+                        self.give_up();
+                    }
                     worker.outcomes.push(outcome);
                 }
                 Err(error) => {
@@ -105,7 +114,6 @@ impl Job {
         place.outcomes.append(&mut worker.outcomes);
         drop(place);
         self.done.0.fetch_add(1, Ordering::SeqCst);
-        fuel
     }
 
     /// How many trials a slot has.
@@ -115,9 +123,23 @@ impl Job {
 
     /// Moves the outcomes of a slot, if they are all there; which worker ran them.
     pub(super) fn take_outcomes(&self, slot: usize, outcomes: &mut Vec<Outcome>) -> Option<usize> {
+        self.take_at_least(self.trials_of(slot), slot, outcomes)
+    }
+
+    /// Moves those before the first one missing, when no more will come.
+    pub(super) fn take_rest(&self, slot: usize, outcomes: &mut Vec<Outcome>) -> Option<usize> {
+        self.take_at_least(1, slot, outcomes)
+    }
+
+    fn take_at_least(
+        &self,
+        least: usize,
+        slot: usize,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Option<usize> {
         // Whoever holds the lock is about to put them there.
         let mut found = self.slots[slot].0.try_lock().ok()?;
-        if found.outcomes.len() < self.trials_of(slot) {
+        if found.outcomes.len() < least {
             return None;
         }
         outcomes.append(&mut found.outcomes);

@@ -3,7 +3,7 @@
 use super::*;
 use anyhow::bail;
 use sandglass_engine::{Config, Engine, Exit};
-use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs nothing; misbehaves at one trial.
 struct Fake {
@@ -54,7 +54,7 @@ fn pool(workers: usize, fake: impl Fn() -> Fake, time: Option<Duration>) -> Pool
 
 fn engine() -> Engine {
     let spec = sandglass_engine::find("blind").expect("the control exists");
-    Engine::new(Config::new(spec, 1, 1)).expect("it has no settings")
+    Engine::new(Config::bare(spec, 1, 1)).expect("it has no settings")
 }
 
 /// Runs a batch; how it ended, and the outcomes in the order in which they came.
