@@ -7,7 +7,7 @@
 #
 # Sources: crates.io (`cargo vendor`), Debian source packages (`apt-get source`, with lists of our own: the system is
 # not changed; upstream's files, without Debian's patches), PyPI (`ziglang`, the compiler) and rustup's
-# wasm32-unknown-unknown. A step that is done is skipped; a subject whose sources cannot be had is skipped with a word
+# wasm32-unknown-unknown and wasm32-wasip1. A step that is done is skipped; a subject whose sources cannot be had is skipped with a word
 # why, and makes the exit code 1. Everything lies below target/, in guest-tools/, subjects/ and subjects-native/.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -19,8 +19,8 @@ tools=$target/guest-tools
 kit=${KIT:-wasm}
 san=${SAN:-none}
 all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load mujs onig pcre2 pugixml quickjs quickjs-compile
-  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-json rust-naga rust-naga-old rust-png rust-regex rust-toml rust-wasm rust-xml
-  zig-json)
+  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png rust-regex
+  rust-toml rust-wasm rust-xml zig-json)
 problems=0
 
 say() { printf 'build-subjects: %s\n' "$*"; }
@@ -328,15 +328,16 @@ build_zig_json() {
 
 build_rust() {
   [ "$kit" = wasm ] || { skip "$1" "no native kit"; return; }
-  local start=$SECONDS
+  local start=$SECONDS package=rust triple=wasm32-unknown-unknown
+  case $1 in rust-boa*) package=boa triple=wasm32-wasip1 ;; esac
   mkdir -p "$out_folder"
-  rustc --print target-libdir --target wasm32-unknown-unknown 2> /dev/null | xargs test -d || rustup target add wasm32-unknown-unknown \
-    || { fail "$1" "rustup target add wasm32-unknown-unknown"; return; }
+  rustc --print target-libdir --target "$triple" 2> /dev/null | xargs test -d || rustup target add "$triple" \
+    || { fail "$1" "rustup target add $triple"; return; }
   RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=$(cd .. && pwd)/sdk=sdk --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
-    cargo build -q --release --locked --manifest-path subjects/rust/Cargo.toml --target wasm32-unknown-unknown \
-    --target-dir "$tools/rust" --example "$1" || { fail "$1" "cargo failed"; return; }
-  cp "$tools/rust/wasm32-unknown-unknown/release/examples/${1//-/_}.wasm" "$out_folder/$1.wasm" 2> /dev/null \
-    || cp "$tools/rust/wasm32-unknown-unknown/release/examples/$1.wasm" "$out_folder/$1.wasm"
+    cargo build -q --release --locked --manifest-path "subjects/$package/Cargo.toml" --target "$triple" \
+    --target-dir "$tools/$package" --example "$1" || { fail "$1" "cargo failed"; return; }
+  cp "$tools/$package/$triple/release/examples/${1//-/_}.wasm" "$out_folder/$1.wasm" 2> /dev/null \
+    || cp "$tools/$package/$triple/release/examples/$1.wasm" "$out_folder/$1.wasm"
   say "$1: $(stat -c %s "$out_folder/$1.wasm") bytes, $((SECONDS - start)) s"
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum Budget {
 }
 
 /// Old versions among the subjects, and the version in which their bugs may have been fixed since.
-const FIXED_IN: &[(&str, &str)] = &[("rust-naga-old", "rust-naga")];
+const FIXED_IN: &[(&str, &str)] = &[("rust-boa-old", "rust-boa"), ("rust-naga-old", "rust-naga")];
 
 /// A subject with its generator, compiled once for all campaigns.
 pub(crate) struct Prepared {

@@ -32,7 +32,13 @@ pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "javascript",
         wasm: include_bytes!("../generators/wasm/javascript.wasm"),
-        subjects: &["quickjs-compile", "quickjs", "mujs"],
+        subjects: &[
+            "quickjs-compile",
+            "quickjs",
+            "mujs",
+            "rust-boa",
+            "rust-boa-old",
+        ],
     },
     Generator {
         name: "javascript-bounded",

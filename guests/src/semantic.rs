@@ -37,6 +37,11 @@ pub const SEMANTIC: &[(&str, &[&str])] = &[
             "ss_check",
         ],
     ),
+    (
+        "rust-boa",
+        &["boa_ast::scope", "boa_engine::bytecompiler::"],
+    ),
+    ("rust-boa-old", &["boa_engine::bytecompiler::"]),
     ("rust-naga", &["naga::proc::", "naga::valid::"]),
     ("rust-naga-old", &["naga::proc::", "naga::valid::"]),
     ("rust-wasm", &["wasmparser::validator::"]),

@@ -26,6 +26,8 @@ pub const SUBJECTS: &[&str] = &[
     "stb-image",
     "tinyxml2",
     "zlib",
+    "rust-boa",
+    "rust-boa-old",
     "rust-json",
     "rust-naga",
     "rust-naga-old",

@@ -107,6 +107,19 @@ mod tests {
         Engine::new(Config::bare(&SPEC, 5, 1000)).expect("the settings are defaults")
     }
 
+    #[test]
+    fn without_counters_the_same_is_drawn() {
+        let batch = |spec| {
+            let engine = Engine::new(Config::bare(spec, 5, 1000));
+            engine.expect("the settings are defaults").next_batch(9)
+        };
+        let (counted, plain) = (batch(&SPEC), batch(&SPEC_PLAIN));
+        for i in 0..9 {
+            assert_eq!(counted.drawing(i), plain.drawing(i));
+            assert!(counted.wants_detail(i) && !plain.wants_detail(i));
+        }
+    }
+
     fn outcome(exit: Exit, probe: u32) -> Outcome {
         Outcome {
             exit,
