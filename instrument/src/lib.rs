@@ -18,6 +18,7 @@ mod cost;
 mod customs;
 mod emit;
 mod error;
+mod executed;
 mod flow;
 pub mod layout;
 mod nans;
@@ -38,6 +39,7 @@ use walrus::{
 
 pub use cost::COST_VERSION;
 pub use error::InstrumentError;
+pub use executed::executed;
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
 

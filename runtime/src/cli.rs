@@ -20,6 +20,7 @@ pub mod args;
 pub mod build;
 mod case;
 mod cmin;
+mod cover;
 mod demo;
 mod fuzz;
 mod inspect;
@@ -71,6 +72,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Show(args) => show::run(args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
+        Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),

@@ -356,7 +356,7 @@ fn hash_all<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
 }
 
 /// The default folder of a campaign: `a/t.wasm` gives `t.sandglass`, here.
-fn default_folder(target: &Path) -> PathBuf {
+pub fn default_folder(target: &Path) -> PathBuf {
     let mut name = target.file_stem().unwrap_or_default().to_owned();
     name.push(".sandglass");
     name.into()

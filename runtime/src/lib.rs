@@ -24,6 +24,7 @@ pub mod build;
 pub mod campaign;
 pub mod cli;
 pub mod config;
+pub mod cover;
 pub mod cover_set;
 pub mod error;
 pub mod event;

@@ -39,6 +39,8 @@ pub enum Verb {
     Min(MinArgs),
     /// Find the smallest corpus with the same coverage
     Cmin(CminArgs),
+    /// Show which lines, functions and branches of the source a corpus reaches
+    Cover(CoverArgs),
     /// Show how the cost of an input grows when a part of it is repeated, as a law
     Perf(PerfArgs),
     /// Show what a module is: entry point, imports, features, probes
@@ -217,6 +219,25 @@ pub struct CminArgs {
     /// Where the smaller corpus goes: a new or empty folder [default: DIR.min]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass cover`
+#[derive(Debug, Args)]
+pub struct CoverArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Folders of inputs, or of campaigns [default: TARGET.sandglass]
+    #[arg(value_name = "DIR")]
+    pub corpus: Vec<PathBuf>,
+    /// Also write LCOV's tracefile, for genhtml and editors
+    #[arg(long, value_name = "FILE")]
+    pub lcov: Option<PathBuf>,
+    /// List the files of libraries, too
+    #[arg(long)]
+    pub libraries: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,

@@ -1,0 +1,205 @@
+//! Cover: which lines, functions and branches of the source a set of inputs reaches.
+//!
+//! In: a module, its debug information, and counts summed over runs. Out: the same by source file, for
+//! the reports beside (`cover/`). Lines come from the module's own line table; a line is reached if any
+//! of its code ran, inlined copies included. Code without lines is in nobody's file, and only its
+//! functions count.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use sandglass_instrument::symbols::{LineRow, Symbols};
+use sandglass_instrument::{ArmKind, FunctionProbes, ProbeMap, executed};
+
+pub mod lcov;
+pub mod text;
+
+/// What was reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cover {
+    /// By path, as the compiler wrote it; printable.
+    pub files: BTreeMap<String, FileCover>,
+    /// Functions without lines: name, and how often it was entered. Ascending by index.
+    pub elsewhere: Vec<(String, u64)>,
+}
+
+/// What was reached of a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCover {
+    /// Lines that have code, and how often the busiest operator of each ran.
+    pub lines: BTreeMap<u32, u64>,
+    /// Functions of the module that begin here, by their first line; several may share one.
+    pub functions: Vec<FunctionCover>,
+    /// Arms of branches, by line, in the order of the code: how often each was taken.
+    pub branches: BTreeMap<u32, Vec<u64>>,
+}
+
+/// A function of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionCover {
+    /// Demangled and printable.
+    pub name: String,
+    /// Its first line.
+    pub line: u32,
+    /// How often it was entered.
+    pub entered: u64,
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Reached.
+    pub reached: u64,
+    /// In all.
+    pub all: u64,
+}
+
+impl Share {
+    fn of<'a>(counts: impl Iterator<Item = &'a u64>) -> Share {
+        let mut share = Share::default();
+        for count in counts {
+            share.all += 1;
+            share.reached += u64::from(*count > 0);
+        }
+        share
+    }
+}
+
+impl std::ops::AddAssign for Share {
+    fn add_assign(&mut self, other: Share) {
+        self.reached += other.reached;
+        self.all += other.all;
+    }
+}
+
+impl FileCover {
+    /// Lines with code.
+    pub fn lines_share(&self) -> Share {
+        Share::of(self.lines.values())
+    }
+
+    /// Functions that begin here.
+    pub fn functions_share(&self) -> Share {
+        Share::of(self.functions.iter().map(|function| &function.entered))
+    }
+
+    /// Arms of branches.
+    pub fn branches_share(&self) -> Share {
+        Share::of(self.branches.values().flatten())
+    }
+}
+
+impl Cover {
+    /// Brings counts, by probe, to the source. Errs if `wasm` is not what `map` was made of.
+    pub fn new(wasm: &[u8], map: &ProbeMap, counts: &[u64]) -> Result<Cover> {
+        let symbols = Symbols::new(wasm);
+        let ran = executed(wasm, map, counts).map_err(|e| anyhow!("cannot be read again: {e}"))?;
+        let mut cover = Cover::default();
+        for (function, entered) in map.functions.iter().zip(counts) {
+            cover.function(&symbols, map, (function, *entered), counts, &ran);
+        }
+        Ok(cover)
+    }
+
+    fn function(
+        &mut self,
+        symbols: &Symbols,
+        map: &ProbeMap,
+        (function, entered): (&FunctionProbes, u64),
+        counts: &[u64],
+        ran: &[(u32, u64)],
+    ) {
+        let name = symbols.function_name(function.index);
+        let rows = symbols.lines_of_function(function.index);
+        let (Some(first), Some(range)) = (rows.first(), symbols.function_range(function.index))
+        else {
+            self.elsewhere.push((name, entered));
+            return;
+        };
+        self.file(&first.file).functions.push(FunctionCover {
+            name,
+            line: first.line,
+            entered,
+        });
+        let ends = rows.iter().skip(1).map(|row| row.offset);
+        for (row, end) in rows.iter().zip(ends.chain([range.end])) {
+            let from = ran.partition_point(|(offset, _)| *offset < row.offset);
+            let of_row = ran[from..].iter().take_while(|(offset, _)| *offset < end);
+            if let Some(count) = of_row.map(|(_, count)| *count).max() {
+                let line = self.file(&row.file).lines.entry(row.line).or_default();
+                *line = (*line).max(count);
+            }
+        }
+        let arms = function.arms_start as usize..function.arms_end as usize;
+        for (probe, count) in map.probes[arms.clone()].iter().zip(&counts[arms]) {
+            if is_branch(probe.kind)
+                && let Some(row) = row_at(&rows, probe.offset)
+            {
+                let branches = &mut self.file(&row.file).branches;
+                branches.entry(row.line).or_default().push(*count);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &str) -> &mut FileCover {
+        if !self.files.contains_key(path) {
+            self.files.insert(path.to_owned(), FileCover::default());
+        }
+        self.files.get_mut(path).expect("it was just inserted")
+    }
+}
+
+/// Whether an arm is one of several ways to go.
+fn is_branch(kind: ArmKind) -> bool {
+    match kind {
+        ArmKind::Taken
+        | ArmKind::NotTaken
+        | ArmKind::Then
+        | ArmKind::Else
+        | ArmKind::Case(_)
+        | ArmKind::Default => true,
+        ArmKind::Entry | ArmKind::BackEdge | ArmKind::Returned | ArmKind::Caught(_) => false,
+    }
+}
+
+/// The row that an offset belongs to.
+fn row_at(rows: &[LineRow], offset: u32) -> Option<&LineRow> {
+    let after = rows.partition_point(|row| row.offset <= offset);
+    rows.get(after.checked_sub(1)?)
+}
+
+/// Whether a file is of a library: of a compiler's own, of a registry, or of the system.
+pub fn is_library(path: &str) -> bool {
+    const PLACES: [&str; 6] = [
+        "/rustc/",
+        "/.cargo/registry/",
+        "/registry/src/",
+        "/rustlib/",
+        "/lib/libc/",
+        "wasisdk://",
+    ];
+    path.starts_with("library/")
+        || path.starts_with("/usr/")
+        || path.starts_with("cargo/registry/")
+        || PLACES.iter().any(|place| path.contains(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_told_from_ones_own_code() {
+        for path in [
+            "/rustc/abc/library/core/src/slice.rs",
+            "library/std/src/panicking.rs",
+            "/home/u/.cargo/registry/src/x/serde-1.0.0/src/lib.rs",
+            "/usr/include/string.h",
+        ] {
+            assert!(is_library(path), "{path}");
+        }
+        for path in ["src/lib.rs", "/home/u/project/parser.c", "library.c"] {
+            assert!(!is_library(path), "{path}");
+        }
+    }
+}

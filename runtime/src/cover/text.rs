@@ -1,0 +1,78 @@
+//! A cover as lines for people: one's own files first, libraries as one.
+
+use super::{Cover, FileCover, Share, is_library};
+use crate::report::plain::{number, plural};
+
+/// Functions that were never entered, of one's own files, that are named.
+const NEVER_MAX: usize = 20;
+
+/// The report. `libraries` lists their files, too.
+pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (theirs, own): (Vec<_>, Vec<_>) =
+        cover.files.iter().partition(|(path, _)| is_library(path));
+    let listed = own.iter().chain(theirs.iter().filter(|_| libraries));
+    lines.push(format!(
+        "{:>16} {:>16} {:>16}  file",
+        "lines", "functions", "branches"
+    ));
+    for (path, file) in listed {
+        lines.push(row(path, [*file].into_iter()));
+    }
+    if !libraries && !theirs.is_empty() {
+        let name = format!(
+            "({} of libraries; --libraries lists them)",
+            plural(theirs.len() as u64, "file")
+        );
+        lines.push(row(&name, theirs.iter().map(|(_, file)| *file)));
+    }
+    lines.push(row("all", cover.files.values()));
+    if !cover.elsewhere.is_empty() {
+        let entered = Share::of(cover.elsewhere.iter().map(|(_, count)| count));
+        lines.push(format!(
+            "without lines: {} of {} entered",
+            number(entered.reached),
+            plural(entered.all, "function")
+        ));
+    }
+    let never: Vec<String> = (own.iter())
+        .flat_map(|(path, file)| file.functions.iter().map(move |function| (path, function)))
+        .filter(|(_, function)| function.entered == 0)
+        .map(|(path, function)| format!("    {} at {path}:{}", function.name, function.line))
+        .collect();
+    if !never.is_empty() {
+        lines.push(format!(
+            "never entered: {}",
+            plural(never.len() as u64, "function")
+        ));
+        let more = never.len().saturating_sub(NEVER_MAX);
+        lines.extend(never.into_iter().take(NEVER_MAX));
+        if more > 0 {
+            lines.push(format!("    and {} more", number(more as u64)));
+        }
+    }
+    lines
+}
+
+fn row<'a>(name: &str, files: impl Iterator<Item = &'a FileCover>) -> String {
+    let mut sums = [Share::default(); 3];
+    for file in files {
+        sums[0] += file.lines_share();
+        sums[1] += file.functions_share();
+        sums[2] += file.branches_share();
+    }
+    let [lines, functions, branches] = sums.map(share_text);
+    format!("{lines:>16} {functions:>16} {branches:>16}  {name}")
+}
+
+fn share_text(share: Share) -> String {
+    match share.all {
+        0 => "-".to_owned(),
+        all => format!(
+            "{}/{} {:>3} %",
+            share.reached,
+            all,
+            share.reached * 100 / all
+        ),
+    }
+}

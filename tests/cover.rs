@@ -1,0 +1,76 @@
+//! Covers of the demos: what the debug information of real compilers says was reached.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sandglass_engine::Interest;
+use sandglass_guests::{DEMOS, Demo};
+use sandglass_runtime::cover::{Cover, is_library, lcov::lcov, text::text};
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+
+fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
+    on_guest_thread(|| {
+        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
+        let program = Arc::new(program.expect("demos are accepted"));
+        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
+        let probes = program.probe_map().probes.len();
+        let interest = Interest::new(probes as u32, 0);
+        let mut counts = vec![0; probes];
+        for input in inputs {
+            let detail = sandbox.run(input, &interest, true).detail;
+            for (probe, count) in detail.expect("asked for").counts {
+                counts[probe as usize] += u64::from(count);
+            }
+        }
+        Cover::new(wasm, program.probe_map(), &counts).expect("its own module")
+    })
+}
+
+/// Lines of one's own files that were reached.
+fn reached(cover: &Cover) -> BTreeSet<(String, u32)> {
+    let own = cover.files.iter().filter(|(path, _)| !is_library(path));
+    own.flat_map(|(path, file)| {
+        let lines = file.lines.iter().filter(|(_, count)| **count > 0);
+        lines.map(|(line, _)| (path.clone(), *line))
+    })
+    .collect()
+}
+
+fn check(demo: &Demo, wasm: &[u8]) {
+    let name = demo.name;
+    let witnesses: Vec<&[u8]> = demo.bugs.iter().map(|bug| bug.witness).collect();
+    let nothing = cover(wasm, &[]);
+    assert_eq!(reached(&nothing), BTreeSet::new(), "{name}");
+    let (seeds, bugs) = (cover(wasm, demo.seeds), cover(wasm, &witnesses));
+    let both = cover(wasm, &[demo.seeds, &witnesses].concat());
+    assert!(reached(&seeds).len() >= 5, "{name}: {:?}", reached(&seeds));
+    // Some line is reached on the way to a bug alone.
+    assert!(!reached(&bugs).is_subset(&reached(&seeds)), "{name}");
+    let union: BTreeSet<_> = &reached(&seeds) | &reached(&bugs);
+    assert_eq!(reached(&both), union, "{name}");
+    for (path, file) in both.files.iter().filter(|(path, _)| !is_library(path)) {
+        for function in file.functions.iter().filter(|f| f.entered > 0) {
+            let first = file.lines.get(&function.line);
+            assert!(
+                first.is_some_and(|count| *count > 0),
+                "{name}: {} was entered, its first line {path}:{} was not reached",
+                function.name,
+                function.line
+            );
+        }
+    }
+    let tracefile = lcov(&both);
+    let lines = tracefile.lines().filter(|line| line.starts_with("DA:"));
+    let all: u64 = both.files.values().map(|file| file.lines_share().all).sum();
+    assert_eq!(lines.count() as u64, all, "{name}");
+    let report = text(&both, false);
+    assert!(report.iter().any(|line| line.contains(" %")), "{report:?}");
+}
+
+#[test]
+fn demos_are_covered_as_their_sources_say() {
+    for demo in DEMOS {
+        check(demo, demo.wasm_o0);
+        check(demo, demo.wasm);
+    }
+}

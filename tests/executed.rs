@@ -1,0 +1,110 @@
+//! How often each operator ran, of counts of probes: the costs of the operators come to the fuel that
+//! the probes' weights come to, in every guest that is at hand and for whatever end a run comes to.
+
+use std::sync::Arc;
+
+use sandglass_engine::Interest;
+use sandglass_guests::{DEMOS, PLANTED, PLANTED_SEED, SUBJECTS, WAT, seeds, subject};
+use sandglass_instrument::executed;
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use wasmparser::{Operator, Parser, Payload};
+
+/// Offsets of the operators that cost fuel, ascending.
+fn costly(wasm: &[u8]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        if let Payload::CodeSectionEntry(body) = payload.expect("it was accepted") {
+            let mut reader = body.get_operators_reader().expect("a body");
+            while !reader.eof() {
+                let (operator, offset) = reader.read_with_offset().expect("an operator");
+                let is_free = matches!(
+                    operator,
+                    Operator::Block { .. }
+                        | Operator::Loop { .. }
+                        | Operator::TryTable { .. }
+                        | Operator::Else
+                        | Operator::End
+                        | Operator::Nop
+                        | Operator::Drop
+                        | Operator::Unreachable
+                );
+                if !is_free {
+                    found.push(offset as u32);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Compares the two sums for each input; how many operators ran at all.
+fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
+    let Ok(program) = Program::build(wasm, Build::Fast, &Options::default(), None) else {
+        return 0;
+    };
+    let limits = Limits {
+        fuel: 20_000_000,
+        ..Limits::STANDARD
+    };
+    let program = Arc::new(program);
+    let Ok(mut sandbox) = Sandbox::new(&program, &limits) else {
+        return 0;
+    };
+    let map = program.probe_map();
+    let interest = Interest::new(map.probes.len() as u32, 0);
+    let costly = costly(wasm);
+    let mut operators = 0;
+    for input in inputs {
+        let outcome = sandbox.run(input, &interest, true);
+        let mut counts = vec![0; map.probes.len()];
+        for (probe, count) in outcome.detail.expect("asked for").counts {
+            counts[probe as usize] = u64::from(count);
+        }
+        let weighed = map.probes.iter().zip(&counts);
+        let weighed: u64 = weighed.map(|(p, n)| u64::from(p.weight) * n).sum();
+        let ran = executed(wasm, map, &counts).expect("it was accepted");
+        assert!(ran.is_sorted(), "{name}");
+        let costs = ran
+            .iter()
+            .filter(|(at, _)| costly.binary_search(at).is_ok());
+        let added: u64 = costs.map(|(_, count)| count).sum();
+        assert_eq!(
+            added, weighed,
+            "{name}: input {input:?}, {:?}",
+            outcome.exit
+        );
+        operators += ran.iter().filter(|(_, count)| *count > 0).count() as u64;
+    }
+    operators
+}
+
+#[test]
+fn operators_cost_what_their_segments_weigh() {
+    let mut operators = 0;
+    on_guest_thread(|| {
+        for guest in WAT {
+            let wasm = wat::parse_str(guest.text).expect("guests assemble");
+            operators += check(guest.name, &wasm, &[guest.input().to_vec()]);
+        }
+        for guest in PLANTED {
+            let inputs = [PLANTED_SEED.to_vec(), guest.witness.to_vec()];
+            operators += check(guest.name, guest.wasm, &inputs);
+        }
+        for demo in DEMOS {
+            let bugs = demo.bugs.iter().map(|bug| bug.witness.to_vec());
+            let inputs: Vec<_> = bugs.chain(demo.seeds.iter().map(|s| s.to_vec())).collect();
+            for wasm in [demo.wasm, demo.wasm_o0] {
+                operators += check(demo.name, wasm, &inputs);
+            }
+        }
+        // Smaller ones that are built; the others take long to compile.
+        for name in SUBJECTS {
+            if let Ok(wasm) = subject(name)
+                && wasm.len() < 1 << 20
+            {
+                operators += check(name, &wasm, &seeds(name));
+            }
+        }
+    });
+    assert!(operators > 50_000, "{operators}");
+}
