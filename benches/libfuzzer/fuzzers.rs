@@ -192,7 +192,8 @@ pub(crate) fn libfuzzer_command(fuzzer: Fuzzer, subject: &str, folder: &Path) ->
     command
 }
 
-/// The number of executions that libFuzzer says it made.
+/// The number of executions that libFuzzer says it made. If it hung when it was interrupted, the last
+/// number that it printed on the way: a power of two, or of something new.
 pub(crate) fn executions(ran: &Ran) -> u64 {
     let line = |line: &str| {
         line.strip_prefix("stat::number_of_executed_units:")?
@@ -200,7 +201,14 @@ pub(crate) fn executions(ran: &Ran) -> u64 {
             .parse()
             .ok()
     };
-    let found = ran.stderr.lines().find_map(line);
+    let progress = |line: &str| {
+        let number = line.strip_prefix('#')?.split_whitespace().next()?;
+        number.parse().ok()
+    };
+    let found = ran.stderr.lines().find_map(line).or_else(|| {
+        let lines = ran.stderr.lines().rev();
+        lines.filter(|_| ran.interrupted).find_map(progress)
+    });
     found.unwrap_or_else(|| panic!("libFuzzer ended without its statistics: {}", ran.stderr))
 }
 

@@ -22,6 +22,10 @@ fn grace_s(budget_s: f64) -> f64 {
     (budget_s / 6.0).max(1.0)
 }
 
+/// Time that a child may take to end, however little it works: libFuzzer's handler takes locks, and once
+/// in a hundred campaigns it waited for one for ever.
+const END_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
+
 /// A child that ended.
 pub(crate) struct Ran {
     /// CPU seconds, start-up and end included.
@@ -53,7 +57,7 @@ pub(crate) fn run(command: &mut Command, budget_s: Option<f64>, folder: &Path) -
         .stderr(file(&err))
         .spawn()
         .unwrap_or_else(|e| panic!("{}: {e}", command.get_program().display()));
-    let mut interrupted = false;
+    let mut interrupted = None;
     let (status, cpu_s) = loop {
         // What has been reaped before this child: `kill` is a child too.
         let before = reaped_s();
@@ -63,10 +67,15 @@ pub(crate) fn run(command: &mut Command, budget_s: Option<f64>, folder: &Path) -
         sleep(LOOK);
         let Some(budget_s) = budget_s else { continue };
         let used_s = used_s(child.id());
-        if used_s >= budget_s && !interrupted {
-            interrupt(&child);
-            interrupted = true;
-        } else if used_s >= budget_s + grace_s(budget_s) {
+        let Some(since) = interrupted else {
+            if used_s >= budget_s {
+                interrupt(&child);
+                interrupted = Some(Instant::now());
+            }
+            continue;
+        };
+        // A handler of signals that waits for a lock uses no CPU time, and never ends.
+        if used_s >= budget_s + grace_s(budget_s) || since.elapsed() >= END_WITHIN {
             child.kill().expect("our own child");
         }
     };
@@ -75,7 +84,7 @@ pub(crate) fn run(command: &mut Command, budget_s: Option<f64>, folder: &Path) -
         cpu_s,
         wall_s: began.elapsed().as_secs_f64(),
         status,
-        interrupted,
+        interrupted: interrupted.is_some(),
         stdout: read(out),
         stderr: read(err),
     }
@@ -155,11 +164,15 @@ mod tests {
             Some(0.1),
             &folder,
         );
+        let stuck =
+            "trap 'sleep 10' INT; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; sleep 10";
+        let stuck = run(Command::new("sh").args(["-c", stuck]), Some(0.02), &folder);
         let idle = run(Command::new("sleep").arg("0.1"), Some(5.0), &folder);
         fs::remove_dir_all(&folder).expect("our own folder");
         assert!(busy.interrupted && busy.cpu_s >= 0.2, "{}", busy.cpu_s);
         assert_eq!(busy.stdout, "on\n");
         assert!(deaf.interrupted && deaf.cpu_s >= 1.1, "{}", deaf.cpu_s);
+        assert!(stuck.interrupted && stuck.wall_s >= 2.0, "{}", stuck.wall_s);
         assert!(!idle.interrupted && idle.cpu_s < 0.1, "{}", idle.cpu_s);
         assert!(idle.status.success() && idle.wall_s >= 0.1);
     }

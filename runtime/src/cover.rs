@@ -170,8 +170,11 @@ fn row_at(rows: &[LineRow], offset: u32) -> Option<&LineRow> {
 
 /// Whether a file is of a library: of a compiler's own, of a registry, or of the system.
 pub fn is_library(path: &str) -> bool {
-    const PLACES: [&str; 6] = [
+    const PLACES: [&str; 9] = [
         "/rustc/",
+        "/rust/deps/",
+        "/ziglang/lib/",
+        "/lib/zig/",
         "/.cargo/registry/",
         "/registry/src/",
         "/rustlib/",
@@ -195,6 +198,8 @@ mod tests {
             "library/std/src/panicking.rs",
             "/home/u/.cargo/registry/src/x/serde-1.0.0/src/lib.rs",
             "/usr/include/string.h",
+            "/v/lib/python3.11/site-packages/ziglang/lib/std/mem.zig",
+            "/rust/deps/dlmalloc-0.2.11/src/dlmalloc.rs",
         ] {
             assert!(is_library(path), "{path}");
         }
