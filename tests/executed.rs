@@ -106,5 +106,6 @@ fn operators_cost_what_their_segments_weigh() {
             }
         }
     });
-    assert!(operators > 50_000, "{operators}");
+    // Of our own guests; with subjects there are ten times as many.
+    assert!(operators > 30_000, "{operators}");
 }
