@@ -42,6 +42,8 @@ const BENCH_FUEL: u64 = 1_000_000_000;
 /// (comparing five memories of 10 MiB takes a thousand times as long as a run).
 const WITH_MEMORY: usize = 500;
 const WITH_MEMORY_EVERY: usize = 8;
+/// Larger modules are left out: code and debug information of most are 1 to 4 MB.
+const COMPILED_MAX: usize = 12 << 20;
 /// Inputs that a new sandbox repeats, for each guest.
 const FRESH: usize = 8;
 /// Fuel of a run: mutants that loop cost all of it, five times over.
@@ -164,6 +166,9 @@ fn guests() -> Vec<Guest> {
     }
     for name in SUBJECTS {
         match subject(name) {
+            Ok(wasm) if wasm.len() > COMPILED_MAX => {
+                println!("left out: {name} takes minutes to compile in every build");
+            }
             Ok(wasm) => add(format!("subject/{name}"), &wasm, seeds(name)),
             Err(missing) => println!("left out: {missing}"),
         }
