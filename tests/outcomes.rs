@@ -12,20 +12,12 @@ use sandglass_sandbox::{
 };
 use sandglass_tests::exit_text;
 
-const BUILDS: [Build; 5] = [
-    Build::Fast,
-    Build::Marks,
-    Build::Compares,
-    Build::Exact,
-    Build::Plain,
-];
-
 #[test]
 fn text_guests_come_to_what_they_promise() {
     let mut failures = Vec::new();
     on_guest_thread(|| {
         for guest in WAT {
-            for build in BUILDS {
+            for build in Build::ALL {
                 let found = outcome(guest, build);
                 if !fits(guest.expect(), &found) {
                     failures.push(format!(
@@ -41,7 +33,7 @@ fn text_guests_come_to_what_they_promise() {
         failures.is_empty(),
         "{} of {}:\n{}",
         failures.len(),
-        WAT.len() * BUILDS.len(),
+        WAT.len() * Build::ALL.len(),
         failures.join("\n")
     );
 }

@@ -25,14 +25,6 @@ use sandglass_sandbox::{Build, Limits, Options, Program, Replay, Sandbox, on_gue
 
 use original::{Answer, Original};
 
-const BUILDS: [Build; 5] = [
-    Build::Fast,
-    Build::Marks,
-    Build::Compares,
-    Build::Exact,
-    Build::Plain,
-];
-
 /// Inputs in all, unless asked otherwise: a minute, most of it for compiling.
 const EXECS: usize = 5_000;
 /// Measured programs work for many milliseconds on each input, and need this much fuel.
@@ -201,7 +193,7 @@ fn check(
     };
     let original = Original::new(engine, &guest.wasm, &limits);
     let mut sandboxes = Vec::new();
-    for build in BUILDS {
+    for build in Build::ALL {
         let program = Program::build(&guest.wasm, build, &options, None)
             .map_err(|error| error.to_string())?;
         let sandbox =
@@ -266,7 +258,7 @@ fn one(
     if with_memory && let Some(difference) = sandboxes[0].difference() {
         return Err(difference);
     }
-    for (sandbox, build) in sandboxes.iter_mut().zip(BUILDS).skip(1) {
+    for (sandbox, build) in sandboxes.iter_mut().zip(Build::ALL).skip(1) {
         let mut differs = None;
         let mut compare = |bytes: &[u8]| {
             if with_memory {
@@ -344,7 +336,7 @@ fn restored_is_fresh(
     kept: &[(Vec<u8>, Replay)],
     limits: &Limits,
 ) -> Result<(), String> {
-    for (sandbox, build) in used.iter_mut().zip(BUILDS) {
+    for (sandbox, build) in used.iter_mut().zip(Build::ALL) {
         let interest = Interest::new(sandbox.program().probe_map().probes.len() as u32, 0);
         for (input, before) in kept {
             let restored = sandbox.run(input, &interest, true);

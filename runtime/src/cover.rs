@@ -170,12 +170,11 @@ fn row_at(rows: &[LineRow], offset: u32) -> Option<&LineRow> {
 
 /// Whether a file is of a library: of a compiler's own, of a registry, or of the system.
 pub fn is_library(path: &str) -> bool {
-    const PLACES: [&str; 9] = [
+    const PLACES: [&str; 8] = [
         "/rustc/",
         "/rust/deps/",
         "/ziglang/lib/",
         "/lib/zig/",
-        "/.cargo/registry/",
         "/registry/src/",
         "/rustlib/",
         "/lib/libc/",

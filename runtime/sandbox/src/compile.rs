@@ -38,6 +38,15 @@ pub enum Build {
 }
 
 impl Build {
+    /// Every way.
+    pub const ALL: [Build; 5] = [
+        Build::Fast,
+        Build::Compares,
+        Build::Marks,
+        Build::Plain,
+        Build::Exact,
+    ];
+
     /// The probes of this build.
     pub fn probes(self) -> Probes {
         match self {

@@ -98,7 +98,10 @@ impl Sandbox {
             "a sandbox needs the stack of a guest thread"
         );
         install_handler();
-        let reader = Arc::new(Reader::new(&program.map));
+        let reader = Arc::new(match program.build {
+            Build::Plain => Reader::of_nothing(),
+            _ => Reader::new(&program.map),
+        });
         let setup = |heap_room| Setup {
             program,
             limits,

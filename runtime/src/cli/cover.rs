@@ -1,7 +1,6 @@
 //! `sandglass cover`: what of the source a corpus reaches.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -15,7 +14,7 @@ use crate::cover::{Cover, lcov, text};
 use crate::error::{exit_code, io, show, with_next};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
-use crate::report::plain::{number, plural};
+use crate::report::plain::plural;
 use crate::target::{Module, Target, Worker};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
@@ -53,13 +52,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let cover = Cover::new(&target.module.wasm, program.probe_map(), &counts)?;
     let findings = match failing {
         0 => String::new(),
-        n => format!(
-            ", of which {} a finding",
-            match n {
-                1 => "one is".to_owned(),
-                n => format!("{} are", number(n)),
-            }
-        ),
+        n => format!(", {} among them", plural(n, "finding")),
     };
     sink.line(&format!(
         "{}: by {}{findings}",
@@ -73,7 +66,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
         sink.line(&line);
     }
     if let Some(path) = &args.lcov {
-        write(path, &lcov::lcov(&cover))?;
+        fs::write(path, lcov::lcov(&cover)).map_err(|e| io(path, "write", &e))?;
         sink.line(&format!("wrote {}", show(path)));
     }
     Ok(exit_code::FINE)
@@ -94,9 +87,4 @@ fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<(V
         }
     }
     Ok((counts, failing))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let path: PathBuf = path.to_owned();
-    fs::write(&path, text).map_err(|e| io(&path, "write", &e))
 }
