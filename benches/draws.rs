@@ -3,6 +3,11 @@
 //! A generator of a thousand integers in a loop, against the same loop without draws, and against a
 //! bare wasmtime program that calls an empty host function with the same type: the floor of any
 //! import. Aim: 50 million draws a second, which is 20 ns each.
+//!
+//! The other design is measured as well: choices that lie in the guest's memory beforehand, read by a
+//! function of the module itself, without and with a record of what was asked for, which the host has
+//! yet to read. It cannot serve guidances that decide draw by draw (`rlcheck`, `ei`, repair on replay),
+//! so all draws are host calls; a generator spends a few per cent of its time on them.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::sync::Arc;
@@ -30,6 +35,41 @@ fn guest(export: &str, body: &str) -> Vec<u8> {
             (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
           (i64.store (i32.const 8) (local.get $sum))
           (call $emit (i32.const 8) (i32.const 8))))"#
+    );
+    wat::parse_str(text).expect("assembles")
+}
+
+/// The other design: `$int` is a function of the module. It takes four bytes of what lies at 64 KiB, and
+/// writes down what was asked for and what it took, 32 bytes a draw, behind that.
+fn preloaded(records: bool) -> Vec<u8> {
+    let record = "(i32.store (local.get $log) (local.get $site))
+        (i32.store offset=4 (local.get $log) (local.get $role))
+        (i64.store offset=8 (local.get $log) (local.get $lo))
+        (i64.store offset=16 (local.get $log) (local.get $hi))
+        (i64.store32 offset=24 (local.get $log) (local.get $bits))";
+    let record = if records { record } else { "" };
+    let text = format!(
+        r#"(module
+        (memory (export "memory") 8)
+        (global $at (mut i32) (i32.const 0))
+        (func $int (param $site i32) (param $role i32) (param $lo i64) (param $hi i64) (result i64)
+          (local $bits i64) (local $log i32)
+          (if (i32.ge_u (global.get $at) (i32.const {DRAWS})) (then unreachable))
+          (if (i64.gt_s (local.get $lo) (local.get $hi)) (then unreachable))
+          (local.set $bits (i64.and (i64.const 0x7fffffff)
+            (i64.load32_u offset=65536 (i32.shl (global.get $at) (i32.const 2)))))
+          (local.set $log (i32.add (i32.const 131072) (i32.shl (global.get $at) (i32.const 5))))
+          (global.set $at (i32.add (global.get $at) (i32.const 1)))
+          {record}
+          (i64.add (local.get $lo) (i64.extend_i32_u (i32.rem_u (i32.wrap_i64 (local.get $bits))
+            (i32.add (i32.wrap_i64 (i64.sub (local.get $hi) (local.get $lo))) (i32.const 1))))))
+        (func (export "f") (local $left i32) (local $sum i64)
+          (global.set $at (i32.const 0))
+          (local.set $left (i32.const {DRAWS}))
+          (loop $again
+            (local.set $sum (i64.add (local.get $sum) {DRAW}))
+            (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
+          (i64.store (i32.const 8) (local.get $sum))))"#
     );
     wat::parse_str(text).expect("assembles")
 }
@@ -85,6 +125,15 @@ fn draws(size: Size) {
         .get_typed_func::<(), ()>(&mut store, "f")
         .expect("is there");
 
+    let mut preloaded = [false, true].map(|records| {
+        let module = Module::new(&engine, preloaded(records)).expect("compiles");
+        let mut store = Store::new(&engine, ());
+        let instance = linker.instantiate(&mut store, &module).expect("starts");
+        let run = instance.get_typed_func::<(), ()>(&mut store, "f");
+        (run.expect("is there"), store)
+    });
+    let [unrecorded, recorded_in_guest] = &mut preloaded;
+
     let mut sum = 0u64;
     let [mut by_fresh, mut by_tape, mut by_replay] = [DRAW; 3].map(sandbox);
     let mut add = |made: sandglass_sandbox::Generated| {
@@ -107,15 +156,26 @@ fn draws(size: Size) {
             },
             &mut || (add.borrow_mut())(by_tape.generate(tape())),
             &mut || (add.borrow_mut())(by_replay.generate(replay())),
+            &mut || unrecorded.0.call(&mut unrecorded.1, ()).expect("runs"),
+            &mut || {
+                (recorded_in_guest.0)
+                    .call(&mut recorded_in_guest.1, ())
+                    .expect("runs")
+            },
         ],
     );
     let control = times[0];
     let each = |time: f64| (time - control) / f64::from(DRAWS);
     println!("loop without draws {:.0} ns", control);
-    for (name, time) in ["empty host function", "fresh", "tape", "replay"]
-        .iter()
-        .zip(&times[1..])
-    {
+    let names = [
+        "empty host function",
+        "fresh",
+        "tape",
+        "replay",
+        "pre-loaded in the guest",
+        "pre-loaded and recorded there",
+    ];
+    for (name, time) in names.iter().zip(&times[1..]) {
         let ns = each(*time);
         println!(
             "{name}: {ns:.1} ns a draw, {:.0} million a second",

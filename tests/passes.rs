@@ -89,12 +89,13 @@ fn probes(text: &str) -> Probes {
         .expect("the first line says how to build it")
         .split(' ')
         .collect::<Vec<_>>();
-    let known = |word: &&str| ["edges", "fast", "plain", "compares", "marks"].contains(word);
+    let known = |word: &&str| ["edges", "fast", "plain", "compares", "marks", "paths"].contains(word);
     assert!(words.iter().all(known), "{words:?}");
     Probes {
         counts: !words.contains(&"plain"),
         compares: words.contains(&"compares"),
         marks: words.contains(&"marks"),
+        paths: words.contains(&"paths"),
         entry: words.contains(&"fast"),
         ..Probes::FAST
     }
@@ -115,6 +116,9 @@ fn describe(original: &[u8], made: &Instrumented) -> String {
         "counters at {}, compares at {}, end at {}",
         map.layout.counters, map.layout.compares, map.layout.end
     ));
+    if map.layout.path > 0 {
+        line(format!("path at {}", map.layout.path));
+    }
     line(format!(
         "memories {}, adoptable {}",
         map.memories, map.adoptable

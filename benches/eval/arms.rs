@@ -67,6 +67,8 @@ pub(crate) const ARMS: &[Arm] = &[
         &[("crossover", "two-point")],
     ),
     set(generated("zeugma-none", "zeugma"), &[("crossover", "none")]),
+    generated("ei", "ei"),
+    set(generated("ei-subtree", "ei"), &[("splice", "subtree")]),
 ];
 
 /// The arm of this name.

@@ -1,12 +1,14 @@
-//! The call graph: which functions may recurse, and which may throw.
+//! The call graph: which functions may recurse, which may throw, and which may draw.
 //!
-//! An indirect call may reach every function of its type that has its address taken. Both
+//! An indirect call may reach every function of its type that has its address taken. All
 //! answers err on the side of "yes".
 
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, Instr};
+use sandglass_abi as abi;
 use walrus::{
-    ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, Module, TypeId, ValType,
+    ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, ImportKind, Module, TypeId,
+    ValType,
 };
 
 use crate::emit::sequences;
@@ -16,6 +18,8 @@ pub(crate) struct CallGraph {
     recursive: BTreeSet<FunctionId>,
     throwing: BTreeSet<FunctionId>,
     indirect_throws: bool,
+    drawing: BTreeSet<FunctionId>,
+    indirect_draws: bool,
 }
 
 impl CallGraph {
@@ -23,15 +27,24 @@ impl CallGraph {
         let graph = Graph::new(module);
         let recursive = graph.recursive();
         let throwing = if module.tags.iter().next().is_some() {
-            graph.throwing()
+            graph.reaching(graph.throws.clone())
         } else {
             BTreeSet::new()
         };
         let indirect_throws = throwing.iter().any(|f| graph.address_taken.contains(f));
+        let draws = draws(module);
+        let drawing = if draws.is_empty() {
+            draws
+        } else {
+            graph.reaching(draws)
+        };
+        let indirect_draws = drawing.iter().any(|f| graph.address_taken.contains(f));
         CallGraph {
             recursive,
             throwing,
             indirect_throws,
+            drawing,
+            indirect_draws,
         }
     }
 
@@ -45,6 +58,20 @@ impl CallGraph {
         match instr {
             Instr::Call(ir::Call { func }) => self.throwing.contains(func),
             Instr::CallIndirect(_) | Instr::CallRef(_) => self.indirect_throws,
+            _ => false,
+        }
+    }
+
+    /// Is this a draw, or a call that may come to one?
+    pub(crate) fn may_draw(&self, instr: &Instr) -> bool {
+        match instr {
+            Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func }) => {
+                self.drawing.contains(func)
+            }
+            Instr::CallIndirect(_)
+            | Instr::CallRef(_)
+            | Instr::ReturnCallIndirect(_)
+            | Instr::ReturnCallRef(_) => self.indirect_draws,
             _ => false,
         }
     }
@@ -195,9 +222,9 @@ impl Graph {
         found
     }
 
-    /// Functions from which a `throw` can be reached; a handler on the way is not looked at.
-    fn throwing(&self) -> BTreeSet<FunctionId> {
-        let mut found = self.throws.clone();
+    /// Functions from which one of these can be reached, and these; a handler on the way is not
+    /// looked at.
+    fn reaching(&self, mut found: BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
         loop {
             let before = found.len();
             for &func in self.callees.keys() {
@@ -211,6 +238,20 @@ impl Graph {
             }
         }
     }
+}
+
+/// The imports that answer draws.
+fn draws(module: &Module) -> BTreeSet<FunctionId> {
+    let imports = module.imports.iter();
+    let found = imports.filter_map(|import| match import.kind {
+        ImportKind::Function(func)
+            if import.module == abi::IMPORT_MODULE && abi::DRAWS.contains(&&*import.name) =>
+        {
+            Some(func)
+        }
+        _ => None,
+    });
+    found.collect()
 }
 
 fn address_taken(module: &Module) -> BTreeSet<FunctionId> {

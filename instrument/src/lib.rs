@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits ─▶ entry
+//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -47,13 +47,13 @@ use allocator::Allocator;
 use calls::CallGraph;
 use emit::Code;
 use layout::Layout;
-use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, marks};
+use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, marks, paths};
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 8;
+pub const PASS_VERSION: u32 = 9;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -206,6 +206,7 @@ impl Instrumenter {
             state.saved_globals(),
             probe_count,
             compare_sites.len() as u32,
+            self.probes.paths,
         );
         let pages = layout.pages();
         let side = self
@@ -315,6 +316,9 @@ impl Instrumenter {
             if self.probes.entry {
                 globals::flag_irreversible(&mut self.module, id, side);
                 exits::instrument(&mut self.module, id, host.unreachable);
+            }
+            if self.probes.paths {
+                paths::instrument(&mut self.module, id, &graph, side, layout.path);
             }
             if let (Some(report), Some(&kind)) = (host.report, self.named.get(&index)) {
                 compares::instrument_by_name(&mut self.module, id, index, kind, report);

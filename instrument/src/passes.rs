@@ -14,3 +14,4 @@ pub(crate) mod globals;
 pub(crate) mod heap_room;
 pub(crate) mod marks;
 pub(crate) mod nans;
+pub(crate) mod paths;

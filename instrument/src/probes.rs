@@ -22,6 +22,8 @@ pub struct Probes {
     pub compares: bool,
     /// A mark per written block of memory, for resets that cannot use page protection.
     pub marks: bool,
+    /// The execution index of each draw.
+    pub paths: bool,
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
@@ -39,6 +41,7 @@ impl Probes {
         rests: false,
         compares: false,
         marks: false,
+        paths: false,
         entry: true,
         generator: false,
     };
@@ -62,6 +65,12 @@ impl Probes {
     pub const MARKS: Probes = Probes {
         marks: true,
         ..Probes::FAST
+    };
+    /// The build of what draws, for guidances that want to know where it does. Its resets work on
+    /// every host.
+    pub const PATHS: Probes = Probes {
+        paths: true,
+        ..Probes::MARKS
     };
 }
 

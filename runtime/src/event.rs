@@ -183,6 +183,9 @@ pub struct Counters {
     /// Different traces of valid runs, where the guidance counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverse_valid: Option<u64>,
+    /// Behavioural diversity of valid runs, where the guidance measures it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diversity: Option<DiversityNumbers>,
     /// How many executions got to stage 1, to stage 2, and so on, or further.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<u64>,
@@ -232,9 +235,6 @@ pub struct Summary {
     /// Findings on disk that do not count yet: of a batch that was given up and will be repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub findings_ahead: u64,
-    /// Behavioural diversity of valid runs, where the guidance measures it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diversity: Option<DiversityNumbers>,
     /// Time of all sessions.
     pub elapsed_ms: u64,
     /// Rate over the whole time.

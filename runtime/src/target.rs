@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Variant};
+use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Spec, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -233,6 +233,8 @@ pub struct Worker {
     generator: Option<drawn::Generator>,
     /// For trials that need no counters.
     plain: Option<plain::Plain>,
+    /// How what draws is built.
+    drawing_build: Build,
     /// Whether bytes are a tape of choices: there is a generator, or the target is a property.
     draws: bool,
     /// Compare every so many trials with a fresh instance; 0 = never.
@@ -249,11 +251,28 @@ impl Worker {
             compares: None,
             generator: None,
             plain: None,
+            drawing_build: target.campaign_build(),
             draws: target.generator.is_some() || target.is_property(),
             paranoid,
         };
         worker.generator = worker.new_generator()?;
         Ok(worker)
+    }
+
+    /// The same worker as `spec` needs it: without counters, if that looks at no coverage; with the
+    /// place of each draw, if it wants that. On a guest thread only.
+    pub fn for_guidance(mut self, spec: &Spec) -> Result<Worker> {
+        if !spec.coverage {
+            self.plain = self.new_plain()?;
+        }
+        if spec.paths {
+            self.drawing_build = Build::Paths;
+            self.generator = self.new_generator()?;
+            if self.target.is_property() {
+                self.fast = self.target.sandbox(Build::Paths, &self.limits)?;
+            }
+        }
+        Ok(self)
     }
 
     /// The fuel of each input, under this worker's limits.
@@ -334,6 +353,7 @@ impl Worker {
 
     fn build(&self, variant: Variant) -> Build {
         match variant {
+            Variant::Fast if self.target.is_property() => self.drawing_build,
             Variant::Fast => self.target.campaign_build(),
             Variant::Compares => Build::Compares,
         }

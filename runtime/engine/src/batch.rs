@@ -61,6 +61,8 @@ pub struct Group {
     pub wants_detail: bool,
     /// How much a generator may draw, in bytes of JQF's encoding; of no meaning for bytes.
     pub choice_bytes_max: u32,
+    /// Whether it matters where each draw happens; of no meaning for bytes.
+    pub wants_paths: bool,
     /// The testcase that they descend from.
     pub parent: Option<TestcaseId>,
     /// The guidance's own mark, handed back when the outcomes are judged.
@@ -77,6 +79,7 @@ impl Group {
             variant: Variant::Fast,
             wants_detail: true,
             choice_bytes_max: TAPE_BYTES_MAX,
+            wants_paths: false,
             parent,
             purpose: 0,
         }
@@ -186,7 +189,11 @@ impl Batch {
         match &group.plan {
             Plan::Choices(plan) => {
                 let source = plan.source(i - self.starts[at] as usize);
-                Some(Drawing::new(source, group.choice_bytes_max))
+                let drawing = Drawing::new(source, group.choice_bytes_max);
+                Some(match group.wants_paths {
+                    true => drawing.with_paths(),
+                    false => drawing,
+                })
             }
             Plan::Given(_)
             | Plan::Edited { .. }

@@ -10,8 +10,10 @@
 pub mod crossover;
 pub mod drawing;
 pub mod geometric;
+pub mod indexed;
 pub mod influence;
 pub mod jqf;
+pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod replay;
@@ -22,6 +24,7 @@ pub mod text;
 use serde::{Deserialize, Serialize};
 
 pub use drawing::{Drawing, Stop};
+pub use paths::Paths;
 pub use plan::ChoicePlan;
 pub use source::{Answer, Source};
 
@@ -191,6 +194,9 @@ pub struct ChoiceSequence {
     pub payload: Vec<u8>,
     /// The spans, in the order in which they were opened.
     pub spans: Vec<Span>,
+    /// Where each draw happened, if that was asked for. It follows from the rest, and is not stored.
+    #[serde(skip)]
+    pub paths: Paths,
 }
 
 impl ChoiceSequence {

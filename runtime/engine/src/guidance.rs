@@ -9,6 +9,7 @@ pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
+pub mod ei;
 mod jqf;
 pub mod quickcheck;
 pub mod rlcheck;
@@ -54,6 +55,8 @@ pub struct Spec {
     /// Whether it looks at coverage. If not, targets need no counters, and nobody learns what was
     /// covered.
     pub coverage: bool,
+    /// Whether it wants to know where in the generator each draw happens.
+    pub paths: bool,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
     /// guidance is, never of the workers.
     pub batch: u32,
@@ -74,6 +77,7 @@ pub const ALL: &[&Spec] = &[
     &zest::SPEC,
     &zest::SPEC_PAPER,
     &zeugma::SPEC,
+    &ei::SPEC,
     &bediv::SPEC_SIMPLE,
     &bediv::SPEC_STRUCTURE,
     &rlcheck::SPEC,
@@ -197,6 +201,8 @@ pub enum Strategy {
     Zest(Box<zest::Zest>),
     /// BeDivFuzz and its variant.
     Bediv(Box<bediv::Bediv>),
+    /// Execution indexing.
+    Ei(Box<ei::Ei>),
     /// Zeugma and its other crossovers.
     Zeugma(Box<zeugma::Zeugma>),
     /// RLCheck and its variant.
@@ -212,6 +218,7 @@ impl Strategy {
             Strategy::Bytes(state) => &mut **state,
             Strategy::Zest(state) => &mut **state,
             Strategy::Bediv(state) => &mut **state,
+            Strategy::Ei(state) => &mut **state,
             Strategy::Zeugma(state) => &mut **state,
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,

@@ -31,6 +31,9 @@ pub enum Build {
     /// a run that spends its budget is a hang as in the others, though it may be one a little later. The
     /// clock, which goes with the fuel, stands still.
     Plain,
+    /// What draws, for guidances that want to know where it does: as `Marks`, and the execution index
+    /// of each draw.
+    Paths,
     /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
     /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
     /// short.
@@ -39,11 +42,12 @@ pub enum Build {
 
 impl Build {
     /// Every way.
-    pub const ALL: [Build; 5] = [
+    pub const ALL: [Build; 6] = [
         Build::Fast,
         Build::Compares,
         Build::Marks,
         Build::Plain,
+        Build::Paths,
         Build::Exact,
     ];
 
@@ -55,6 +59,7 @@ impl Build {
             Build::Compares => Probes::COMPARES,
             Build::Marks => Probes::MARKS,
             Build::Plain => Probes::PLAIN,
+            Build::Paths => Probes::PATHS,
         }
     }
 
@@ -65,6 +70,7 @@ impl Build {
             Build::Compares => "compares",
             Build::Marks => "marks",
             Build::Plain => "plain",
+            Build::Paths => "paths",
             Build::Exact => "exact",
         }
     }
@@ -73,7 +79,7 @@ impl Build {
         static FAST: OnceLock<Engine> = OnceLock::new();
         static EXACT: OnceLock<Engine> = OnceLock::new();
         match self {
-            Build::Fast | Build::Compares | Build::Marks | Build::Plain => {
+            Build::Fast | Build::Compares | Build::Marks | Build::Plain | Build::Paths => {
                 FAST.get_or_init(|| engine(false))
             }
             Build::Exact => EXACT.get_or_init(|| {

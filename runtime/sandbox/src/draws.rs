@@ -6,11 +6,14 @@
 use std::collections::BTreeMap;
 
 use sandglass_abi as abi;
+use sandglass_engine::choice::paths::Step;
 use sandglass_engine::choice::{Domain, Role, Stop, label_id};
 use sandglass_engine::{Drawing, Exit, TrapKind};
+use sandglass_instrument::layout;
 use wasmtime::{Caller, Linker};
 
 use crate::host::{Bytes, Host};
+use crate::pages::Region;
 use crate::wasi::GuestMemory;
 
 /// Labels whose text is remembered for reports, and bytes of each.
@@ -94,7 +97,12 @@ impl Host {
     fn draw(&mut self, site: i32, role: i32, domain: Domain) -> wasmtime::Result<u64> {
         let (site, role) = (site.cast_unsigned(), Role::from_code(role));
         let drawn = match &mut self.draws.drawing {
-            Some(drawing) => drawing.draw(site, role, domain),
+            Some(drawing) => {
+                if drawing.wants_paths() {
+                    locate(drawing, self.side.as_deref(), self.map.layout.path);
+                }
+                drawing.draw(site, role, domain)
+            }
             None => Err(Stop::Impossible),
         };
         drawn.map_err(|stop| self.stopped(stop))
@@ -121,6 +129,21 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Tells where the next draw happens, if the build knows: the steps that start at `path` of the side
+/// memory, which only probes write.
+fn locate(drawing: &mut Drawing, side: Option<&Region>, path: u32) {
+    let Some(side) = side.filter(|_| path != 0) else {
+        return;
+    };
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    let bytes = word(side.bytes(layout::PATH_TOP as usize, 4));
+    let (steps, _) = side.bytes(path as usize, bytes as usize).as_chunks::<8>();
+    drawing.locate(steps.iter().map(|step| Step {
+        call: word(&step[..4]),
+        nth: word(&step[4..]),
+    }));
 }
 
 /// The guest's first memory, and the rest of the host.

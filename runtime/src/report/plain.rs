@@ -92,11 +92,12 @@ impl Plain {
             ),
         };
         self.sink.line(&format!(
-            "{:>7} {} ({}/s), {coverage}{}{slow}",
+            "{:>7} {} ({}/s), {coverage}{}{slow}{}",
             clock(elapsed_ms),
             plural(counters.execs, "execution"),
             number(execs_per_sec),
             plural(counters.unique_findings, "finding"),
+            behaviour(counters),
         ));
     }
 
@@ -148,6 +149,26 @@ impl Reporter for Plain {
     fn pulse_interval_ms(&self) -> u64 {
         PULSE_MS
     }
+}
+
+/// How many inputs got how far and how differently they behaved, where that is measured.
+fn behaviour(counters: &Counters) -> String {
+    let share = |of: u64| format!("{:.1} %", 100.0 * of as f64 / counters.execs.max(1) as f64);
+    let (Some(diverse), Some(hill)) = (counters.diverse_valid, counters.diversity) else {
+        return String::new();
+    };
+    let stages = counters.stages.iter().zip(1..);
+    let stages: String = stages
+        .map(|(&reached, n)| format!(", {} at stage {n}", share(reached)))
+        .collect();
+    format!(
+        "; {} valid{stages}, {} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
+        share(counters.valid),
+        number(diverse),
+        number(hill.b0),
+        hill.b1,
+        hill.b2
+    )
 }
 
 /// `1 finding`, `2 findings`.

@@ -96,7 +96,7 @@ impl Worker {
         let Some(target) = &self.target.generator else {
             return Ok(None);
         };
-        let sandbox = target.sandbox(target.campaign_build(), &self.limits)?;
+        let sandbox = target.sandbox(self.drawing_build, &self.limits)?;
         Ok(Some(Generator {
             target: Arc::clone(target),
             sandbox,

@@ -7,7 +7,7 @@
 //! a guest that asks for it may do something else.
 
 use anyhow::Result;
-use sandglass_engine::{Drawing, Interest, Outcome, Spec, Variant};
+use sandglass_engine::{Drawing, Interest, Outcome, Variant};
 use sandglass_sandbox::{Build, Sandbox};
 
 use super::drawn::{again, nothing_made};
@@ -20,20 +20,19 @@ pub(super) struct Plain {
 }
 
 impl Worker {
-    /// The same worker as `spec` needs it: without counters, if that looks at no coverage. They stay
-    /// where resets need another build than that of page protection. On a guest thread only.
-    pub fn for_guidance(mut self, spec: &Spec) -> Result<Worker> {
+    /// Instances without counters, where resets need no other build than that of page protection.
+    pub(super) fn new_plain(&self) -> Result<Option<Plain>> {
         let can_do_without = self.target.campaign_build() == Build::Fast;
-        if !spec.coverage && can_do_without && self.target.reset == Reset::Hot {
-            let generator = self.target.generator.as_ref();
-            self.plain = Some(Plain {
-                target: self.target.sandbox(Build::Plain, &self.limits)?,
-                generator: generator
-                    .map(|generator| generator.sandbox(Build::Plain, &self.limits))
-                    .transpose()?,
-            });
+        if !can_do_without || self.target.reset != Reset::Hot {
+            return Ok(None);
         }
-        Ok(self)
+        let generator = self.target.generator.as_ref();
+        Ok(Some(Plain {
+            target: self.target.sandbox(Build::Plain, &self.limits)?,
+            generator: generator
+                .map(|generator| generator.sandbox(Build::Plain, &self.limits))
+                .transpose()?,
+        }))
     }
 
     pub(super) fn draw_plain(

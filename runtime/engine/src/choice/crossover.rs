@@ -275,6 +275,7 @@ mod tests {
             nodes: bytes.iter().map(node).collect(),
             payload: Vec::new(),
             spans: spans.iter().map(span).collect(),
+            ..ChoiceSequence::default()
         }
     }
 

@@ -4,8 +4,10 @@
 //! limit is kept here: a generator that draws without end is stopped, and one that asks for the
 //! impossible is told so. After a stop, nothing more can be drawn.
 
+use super::indexed::flat;
 use super::jqf;
-use super::source::Source;
+use super::paths::Step;
+use super::source::{Answer, Source};
 use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
 
 /// Spans of one trial; they are not bounded by the draws.
@@ -31,6 +33,7 @@ pub struct Drawing {
     bytes_left: u32,
     /// Spans that are open, as indices.
     open: Vec<u32>,
+    wants_paths: bool,
 }
 
 impl Drawing {
@@ -41,7 +44,27 @@ impl Drawing {
             sequence: ChoiceSequence::default(),
             bytes_left: bytes_max,
             open: Vec::new(),
+            wants_paths: false,
         }
+    }
+
+    /// The same, recording where each draw happens. What answers by the place needs it.
+    pub fn with_paths(self) -> Drawing {
+        Drawing {
+            wants_paths: true,
+            ..self
+        }
+    }
+
+    /// Whether somebody wants to know where the next draw happens.
+    #[inline]
+    pub fn wants_paths(&self) -> bool {
+        self.wants_paths
+    }
+
+    /// Says where the next draw happens.
+    pub fn locate(&mut self, steps: impl Iterator<Item = Step>) {
+        self.sequence.paths.push(steps);
     }
 
     /// Makes room for so many draws: to grow on the way costs more than the draws.
@@ -64,7 +87,7 @@ impl Drawing {
         let width = jqf::width(domain) as u32;
         // A byte at least: what costs nothing can be had without end.
         let left = self.bytes_left.checked_sub(width.max(1));
-        let answer = left.and_then(|_| self.source.answer(&draw, &mut self.sequence.payload));
+        let answer = left.and_then(|_| self.answer(&draw));
         let answer = answer.ok_or(Stop::Overrun)?;
         let payload = match domain {
             Domain::Bytes { .. } => answer.value as u32,
@@ -83,6 +106,23 @@ impl Drawing {
             value: answer.value,
         });
         Ok(answer.value)
+    }
+
+    #[inline]
+    fn answer(&mut self, draw: &Draw) -> Option<Answer> {
+        let ChoiceSequence {
+            nodes,
+            payload,
+            paths,
+            ..
+        } = &mut self.sequence;
+        if self.wants_paths && paths.len() <= nodes.len() {
+            paths.push(std::iter::once(flat(draw, nodes.len())));
+        }
+        match &mut self.source {
+            Source::Indexed(indexed) => Some(indexed.answer(paths.last_key(), draw, payload)),
+            source => source.answer(draw, payload),
+        }
     }
 
     /// The bytes of the last draw, which was one of so many bytes.
@@ -137,6 +177,7 @@ impl Drawing {
         while !self.open.is_empty() {
             self.close(false);
         }
+        self.sequence.paths.truncate(self.sequence.nodes.len());
         self.sequence
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::ChoiceSequence;
 use super::crossover::{Crossover, Population};
 use super::geometric::Geometric;
+use super::indexed::{Donors, Indexed, IndexedInput, Splice};
 use super::jqf::{End, Reading, Tape};
 use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
@@ -111,6 +112,22 @@ pub enum ChoicePlan {
         /// Seed of the trial.
         seed: u64,
     },
+    /// Children of an indexed input: child `n` by `derive(seed, first + n)`. Those of an empty one are
+    /// fresh.
+    Indexed {
+        /// What is changed.
+        parent: Arc<IndexedInput>,
+        /// What it is spliced with.
+        donors: Arc<Donors>,
+        /// What a splice copies.
+        splice: Splice,
+        /// Seed of all children of this visit.
+        seed: u64,
+        /// Which child the group begins with.
+        first: u64,
+        /// What its bytes mean.
+        reading: Reading,
+    },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
 }
@@ -186,6 +203,18 @@ impl ChoicePlan {
             } => {
                 let rng = Rng::new(*seed);
                 Source::Policy(Policy::new(table.clone(), *abstraction, *epsilon, rng))
+            }
+            ChoicePlan::Indexed {
+                parent,
+                donors,
+                splice,
+                seed,
+                first,
+                reading,
+            } => {
+                let rng = Rng::new(derive(*seed, first + nth as u64));
+                let parent = Arc::clone(parent);
+                Source::Indexed(Indexed::child(parent, donors, *splice, *reading, rng))
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))

@@ -134,6 +134,7 @@ mod tests {
             }],
             payload: bytes.to_vec(),
             spans: Vec::new(),
+            ..ChoiceSequence::default()
         };
         assert!(sequence.is_sound());
         let mut replay = Replay::new(Arc::new(sequence), After::Stops);

@@ -4,6 +4,7 @@
 //! away; what it answered is in the record. It may look at what it is told (draws and spans) and at
 //! nothing else, so the same plan gives the same answers on any worker.
 
+use super::indexed::Indexed;
 use super::jqf::Tape;
 use super::policy::Policy;
 use super::replay::Replay;
@@ -31,6 +32,8 @@ pub enum Source {
     Replay(Replay),
     /// What similar choices have led to.
     Policy(Policy),
+    /// Bytes by where they are asked for; see [`Drawing::with_paths`](super::Drawing::with_paths).
+    Indexed(Indexed),
     /// Nobody in particular: each value of the domain alike.
     Fresh(Rng),
 }
@@ -44,6 +47,7 @@ impl Source {
             Source::Split(split) => split.answer(draw, payload),
             Source::Replay(replay) => replay.answer(draw, payload),
             Source::Policy(policy) => Some(policy.answer(draw, payload)),
+            Source::Indexed(_) => unreachable!("a drawing answers by the draw's place"),
             Source::Fresh(rng) => Some(fresh(draw.domain, rng, payload)),
         }
     }

@@ -24,6 +24,7 @@ pub static SPEC: Spec = Spec {
     paper: Some("M. Zalewski, american fuzzy lop 2.52b"),
     input: InputKind::Bytes,
     coverage: true,
+    paths: false,
     batch: 1024,
     lookahead: 1024,
     settings: SETTINGS,

@@ -47,6 +47,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     paper: Some(PAPER),
     input: InputKind::Choices,
     coverage: true,
+    paths: false,
     batch: 1,
     lookahead: 1,
     settings: &[OFF_BY_ONE, SPLIT],

@@ -14,6 +14,7 @@ pub static SPEC: Spec = Spec {
     paper: None,
     input: InputKind::Bytes,
     coverage: true,
+    paths: false,
     batch: 1024,
     lookahead: 1024,
     settings: &[],

@@ -264,6 +264,7 @@ impl ByteLoop {
             },
             wants_detail: !stage,
             choice_bytes_max: 0,
+            wants_paths: false,
             parent,
             purpose: self.flights.len() as u64,
         });

@@ -34,6 +34,7 @@ pub static SPEC: Spec = Spec {
     paper: Some("Reddy et al., Quickly Generating Diverse Valid Test Inputs, ICSE 2020"),
     input: InputKind::Choices,
     coverage: true,
+    paths: false,
     batch: 1,
     lookahead: 1,
     settings: &[

@@ -57,6 +57,10 @@ impl Script {
             choices: choices.map(Box::new),
             ..Detail::default()
         };
+        let detail = Detail {
+            trace_hash: crate::feedback::trace_hash(&detail.counts),
+            ..detail
+        };
         let outcome = Outcome {
             exit,
             site: 0,
@@ -94,6 +98,10 @@ impl Script {
                 reason,
                 trial: 0,
             });
+            guidance.kept(&view!(self), id, &judged);
+        }
+        if let Judgement::Replace(id) = judgement {
+            self.corpus.replace(id, &detail, outcome.fuel);
             guidance.kept(&view!(self), id, &judged);
         }
         guidance.end_batch(&view!(self));

@@ -19,7 +19,7 @@ use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::{Reading, tape_of};
+use crate::choice::jqf::{Reading, tape_bytes, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
@@ -38,15 +38,10 @@ pub static SPEC: Spec = Spec {
     paper: Some(PAPER),
     input: InputKind::Choices,
     coverage: true,
+    paths: false,
     batch: 1,
     lookahead: LOOKAHEAD,
-    settings: &[
-        Setting::switch("count", "save inputs for new hit counts", true),
-        VALID,
-        VALID_ONLY,
-        STICKY,
-        OFF_BY_ONE,
-    ],
+    settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
     new,
 };
 
@@ -57,22 +52,31 @@ pub static SPEC_PAPER: Spec = Spec {
     paper: Some(PAPER),
     input: InputKind::Choices,
     coverage: true,
+    paths: false,
     batch: 1,
     lookahead: LOOKAHEAD,
-    settings: &[VALID, VALID_ONLY, STICKY, OFF_BY_ONE],
+    settings: &[VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
     new: new_paper,
 };
 
-const VALID: Setting = Setting::switch("valid", "save inputs for new coverage of valid ones", true);
-const VALID_ONLY: Setting = Setting::switch("valid-only", "save valid inputs only", false);
-const STICKY: Setting = Setting::switch(
+pub(super) const COUNT: Setting = Setting::switch("count", "save inputs for new hit counts", true);
+pub(super) const VALID: Setting =
+    Setting::switch("valid", "save inputs for new coverage of valid ones", true);
+pub(super) const VALID_ONLY: Setting =
+    Setting::switch("valid-only", "save valid inputs only", false);
+pub(super) const STICKY: Setting = Setting::switch(
     "sticky",
     "an input that was favoured stays so, as in JQF since 2023",
     false,
 );
+pub(super) const STEAL: Setting = Setting::switch(
+    "steal",
+    "who covers all that another is responsible for, and more or with fewer bytes, takes it over",
+    false,
+);
 
 fn new(settings: &Settings) -> Strategy {
-    let saves_count = settings.is_on("count");
+    let saves_count = settings.is_on(COUNT.name);
     Strategy::Zest(Box::new(Zest::new(settings, false, saves_count)))
 }
 
@@ -88,6 +92,7 @@ pub struct Zest {
     saves_count: bool,
     saves_valid: bool,
     valid_only: bool,
+    steals: bool,
     reading: Reading,
     coverage: Coverage,
     rotation: Rotation,
@@ -115,8 +120,31 @@ enum Flight {
     Visit,
 }
 
+/// What Zest runs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The user's seeds, from this one on.
+    Seeds(usize),
+    /// Inputs from nothing.
+    Fresh {
+        /// Seed of them all.
+        seed: u64,
+        /// Which of them is next.
+        first: u64,
+    },
+    /// Children.
+    Visit {
+        /// Of whom.
+        parent: TestcaseId,
+        /// Seed of all children of the visit.
+        seed: u64,
+        /// Which of them is next.
+        first: u64,
+    },
+}
+
 impl Zest {
-    fn new(settings: &Settings, is_paper: bool, saves_count: bool) -> Zest {
+    pub(super) fn new(settings: &Settings, is_paper: bool, saves_count: bool) -> Zest {
         let favour = if settings.is_on(STICKY.name) {
             Favour::Sticky
         } else {
@@ -127,6 +155,7 @@ impl Zest {
             saves_count,
             saves_valid: settings.is_on(VALID.name),
             valid_only: settings.is_on(VALID_ONLY.name),
+            steals: settings.is_on(STEAL.name),
             reading: reading(settings),
             coverage: Coverage::default(),
             rotation: Rotation::new(favour),
@@ -139,58 +168,93 @@ impl Zest {
         }
     }
 
-    fn seeds(&self, view: &View<'_>, room: u32) -> Option<(ChoicePlan, u32)> {
-        let rest = view.seeds.get(self.seeds as usize..)?;
-        let tapes: Vec<_> = rest.iter().take(room as usize).cloned().collect();
-        let count = tapes.len() as u32;
-        let reading = self.reading;
-        (count > 0).then_some((ChoicePlan::Seeds { tapes, reading }, count))
-    }
-
-    fn fresh(&mut self, rng: &mut Rng, room: u32) -> (ChoicePlan, u32) {
-        let plan = ChoicePlan::Fresh {
-            seed: *self.seed.get_or_insert_with(|| rng.word()),
-            first: self.fresh,
-            reading: self.reading,
-        };
-        (plan, room)
-    }
-
-    fn children(&mut self, rng: &mut Rng, room: u32) -> (ChoicePlan, u32) {
+    /// What is run next, and how much of it at most.
+    pub(super) fn next(&mut self, view: &View<'_>, rng: &mut Rng) -> (Next, u32) {
+        let seeds = view.seeds.len() - self.seeds as usize;
+        if seeds > 0 {
+            self.flight = Flight::Seeds;
+            return (Next::Seeds(self.seeds as usize), seeds as u32);
+        }
+        if self.rotation.is_empty() {
+            self.flight = Flight::Fresh;
+            let seed = *self.seed.get_or_insert_with(|| rng.word());
+            let first = self.fresh;
+            return (Next::Fresh { seed, first }, u32::MAX);
+        }
+        self.flight = Flight::Visit;
         let covered = self.coverage.covered();
         let is_first = self.rotation.children() == 0;
         if self.rotation.turn(covered) || is_first {
             self.seed = Some(rng.word());
         }
-        let plan = ChoicePlan::Zest {
-            parent: self.tapes[self.rotation.parent().index()].clone(),
+        let visit = Next::Visit {
+            parent: self.rotation.parent(),
             seed: self.seed.expect("a visit begins with one"),
             first: u64::from(self.rotation.children()),
-            count: if self.is_paper {
-                MutationCount::Four
-            } else {
-                MutationCount::Eight
-            },
-            reading: self.reading,
         };
-        (plan, self.rotation.left(covered).min(room))
+        (visit, self.rotation.left(covered))
+    }
+
+    /// The queue.
+    pub(super) fn rotation(&self) -> &Rotation {
+        &self.rotation
+    }
+
+    /// What bytes mean.
+    pub(super) fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// Puts an input that was just saved into the queue.
+    pub(super) fn enqueue(&mut self, id: TestcaseId, judged: &Judged<'_>) {
+        let non_zero = judged.detail.counts.len() as u32;
+        let probes = std::mem::take(&mut self.responsibilities);
+        self.rotation.add(id, non_zero, &probes);
+    }
+}
+
+/// The user's seeds from one on, no more than there is room for.
+pub(super) fn seeds(view: &View<'_>, from: usize, room: u32, reading: Reading) -> ChoicePlan {
+    let tapes = view.seeds[from..].iter().take(room as usize);
+    ChoicePlan::Seeds {
+        tapes: tapes.cloned().collect(),
+        reading,
     }
 }
 
 impl Guidance for Zest {
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
-        let mut parent = None;
-        let (plan, trials) = if let Some(seeds) = self.seeds(view, room) {
-            self.flight = Flight::Seeds;
-            seeds
-        } else if self.rotation.is_empty() {
-            self.flight = Flight::Fresh;
-            self.fresh(rng, room)
-        } else {
-            self.flight = Flight::Visit;
-            let children = self.children(rng, room);
-            parent = Some(self.rotation.parent());
-            children
+        let reading = self.reading;
+        let (next, most) = self.next(view, rng);
+        let trials = most.min(room);
+        let (plan, parent) = match next {
+            Next::Seeds(from) => (seeds(view, from, trials, reading), None),
+            Next::Fresh { seed, first } => (
+                ChoicePlan::Fresh {
+                    seed,
+                    first,
+                    reading,
+                },
+                None,
+            ),
+            Next::Visit {
+                parent,
+                seed,
+                first,
+            } => (
+                ChoicePlan::Zest {
+                    parent: self.tapes[parent.index()].clone(),
+                    seed,
+                    first,
+                    count: if self.is_paper {
+                        MutationCount::Four
+                    } else {
+                        MutationCount::Eight
+                    },
+                    reading,
+                },
+                Some(parent),
+            ),
         };
         groups.push(Group::of_choices(plan, trials, parent));
     }
@@ -206,10 +270,21 @@ impl Guidance for Zest {
         true
     }
 
-    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
         let is_valid = judged.outcome.exit.status() == Status::Valid;
         let added = self.coverage.add(&judged.detail.counts, is_valid);
         self.responsibilities = added.responsibilities;
+        if let Some(choices) = judged.detail.choices.as_deref().filter(|_| self.steals) {
+            let size = tape_bytes(choices);
+            let is_smaller = |id: TestcaseId| {
+                let saved = view.corpus.get(id).choices.as_deref();
+                size < saved.map_or(0, tape_bytes)
+            };
+            let stolen = (self.rotation).superseded(&judged.detail.counts, is_smaller);
+            self.responsibilities.extend(stolen);
+            self.responsibilities.sort_unstable();
+            self.responsibilities.dedup();
+        }
         if self.valid_only && !is_valid {
             return Judgement::Discard;
         }
@@ -233,9 +308,7 @@ impl Guidance for Zest {
             tape.push(0);
         }
         self.tapes.push(tape.into());
-        let non_zero = judged.detail.counts.len() as u32;
-        let probes = std::mem::take(&mut self.responsibilities);
-        self.rotation.add(id, non_zero, &probes);
+        self.enqueue(id, judged);
     }
 
     fn end_batch(&mut self, _: &View<'_>) {

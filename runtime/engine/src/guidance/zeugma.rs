@@ -40,6 +40,7 @@ pub static SPEC: Spec = Spec {
     paper: Some("Hough and Bell, Crossover in Parametric Fuzzing, ICSE 2024"),
     input: InputKind::Choices,
     coverage: true,
+    paths: false,
     batch: 1,
     lookahead: 128,
     settings: &[Setting {

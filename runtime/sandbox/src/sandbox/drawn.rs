@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Outcome};
+use sandglass_instrument::layout;
 
 use super::{RawFrame, Sandbox, answered};
 
@@ -54,6 +55,7 @@ fn failure(exit: Exit, has_input: bool) -> Option<Exit> {
 impl Sandbox {
     fn enter(&mut self, drawing: Drawing, frames: bool) -> (Exit, u32, Vec<RawFrame>) {
         self.live_mut().store.data_mut().draws.begin(drawing);
+        self.side.write(layout::PATH_TOP as usize, &[0; 4]);
         match self.call(&[]) {
             Ok(answer) => (answered(answer), 0, Vec::new()),
             Err(error) => self.ended(&error, frames),

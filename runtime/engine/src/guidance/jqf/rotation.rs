@@ -4,6 +4,8 @@
 //! is, and for how many children. `ZestGuidance.getTargetChildrenForParent`, `getInput`,
 //! `saveCurrentInput`.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::TestcaseId;
@@ -90,14 +92,36 @@ impl Rotation {
         }
     }
 
+    /// The probes of saved inputs that a run with these hit counts makes superfluous: it covers all
+    /// that such an input is responsible for, and more probes than that did, or as many if it
+    /// `is_smaller` than that. `ZestGuidance.computeResponsibilities`, the part that steals.
+    pub(in crate::guidance) fn superseded(
+        &self,
+        counts: &[(u32, u32)],
+        is_smaller: impl Fn(TestcaseId) -> bool,
+    ) -> Vec<u32> {
+        let non_zero = counts.len() as u32;
+        let covers = |probe: u32| counts.binary_search_by_key(&probe, |&(p, _)| p).is_ok();
+        let mut loses: Vec<bool> = (self.saved.iter().zip(0..))
+            .map(|(saved, id)| match saved.non_zero.cmp(&non_zero) {
+                Ordering::Less => true,
+                Ordering::Equal => is_smaller(TestcaseId(id)),
+                Ordering::Greater => false,
+            })
+            .collect();
+        let owned = self.owners.iter().zip(0..);
+        let owned = owned.filter_map(|(owner, probe)| Some((owner.checked_sub(1)?, probe)));
+        for (owner, probe) in owned.clone() {
+            loses[owner as usize] &= covers(probe);
+        }
+        let lost = owned.filter(|&(owner, _)| loses[owner as usize]);
+        lost.map(|(_, probe)| probe).collect()
+    }
+
     /// How many children the input whose turn it is deserves, as of now.
     fn target(&self, covered: u32) -> u32 {
-        let saved = &self.saved[self.cursor as usize];
-        let favoured = match self.favour {
-            Favour::Dynamic => saved.responsible > 0,
-            Favour::Sticky => saved.was_responsible,
-        };
-        target(saved.non_zero, covered, favoured)
+        let non_zero = self.saved[self.cursor as usize].non_zero;
+        target(non_zero, covered, self.is_favoured(self.parent()))
     }
 
     /// Gives the turn to the next one if the visit is over; true if it was. `covered` is how many
@@ -141,8 +165,16 @@ impl Rotation {
         self.children += 1;
     }
 
+    /// Whether an input is favoured now.
+    pub(in crate::guidance) fn is_favoured(&self, id: TestcaseId) -> bool {
+        let saved = &self.saved[id.index()];
+        match self.favour {
+            Favour::Dynamic => saved.responsible > 0,
+            Favour::Sticky => saved.was_responsible,
+        }
+    }
+
     /// Full rounds so far.
-    #[cfg(test)]
     pub(in crate::guidance) fn cycles(&self) -> u64 {
         self.cycles
     }
@@ -229,6 +261,26 @@ mod tests {
             assert_eq!(rotation.left(10), expected, "{favour:?}");
             assert_eq!(rotation.responsibilities(), 2);
         }
+    }
+
+    /// The option of JQF to steal: what covers everything another input is responsible for takes it.
+    #[test]
+    fn whoever_is_superseded_loses_everything() {
+        let mut rotation = Rotation::new(Favour::Dynamic);
+        rotation.add(TestcaseId(0), 2, &[0, 1]);
+        rotation.add(TestcaseId(1), 3, &[2]);
+        rotation.add(TestcaseId(2), 1, &[]);
+        let lost = |probes: &[u32], smaller: bool| {
+            let counts: Vec<_> = probes.iter().map(|&probe| (probe, 1)).collect();
+            rotation.superseded(&counts, |_| smaller)
+        };
+        assert_eq!(lost(&[0, 1, 2, 3], false), [0, 1, 2]);
+        assert_eq!(lost(&[0, 1, 3], false), [0, 1]);
+        // Not all that the first is responsible for; as much as the second covered, and smaller.
+        assert_eq!(lost(&[0, 2, 3], false), []);
+        assert_eq!(lost(&[0, 2, 3], true), [2]);
+        assert_eq!(lost(&[0, 1], false), []);
+        assert_eq!(lost(&[0, 1], true), [0, 1]);
     }
 
     /// A visit may end early when coverage grows under it.
