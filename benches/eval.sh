@@ -17,7 +17,7 @@ if [ "$row" = tables ]; then
   for results in benches/eval/results/*.jsonl; do target/release/eval table "$results"; done
   exit
 fi
-subjects=(libxml2-xsd lua-load quickjs-compile rust-naga rust-naga-old rust-wasm sqlite-steps)
+subjects=(libxml2-xsd lua-load lua-load-old quickjs-compile quickjs-compile-old rust-naga rust-naga-old rust-wasm sqlite-steps)
 guests/build-subjects.sh "${subjects[@]}"
 case $row in
 executions) budget=(--execs 30000 --arms quickcheck,afl-text,zest,bediv-simple,bediv-structure,bediv-learnt,rlcheck,zeugma) ;;

@@ -18,9 +18,10 @@ target=$(cd "$target" && pwd)
 tools=$target/guest-tools
 kit=${KIT:-wasm}
 san=${SAN:-none}
-all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load mujs onig pcre2 pugixml quickjs quickjs-compile
-  sqlite sqlite-db sqlite-steps stb-image tinyxml2 zlib rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png rust-regex
-  rust-toml rust-wasm rust-xml zig-json)
+all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load lua-load-checked lua-load-old mujs onig
+  pcre2 pugixml quickjs quickjs-compile quickjs-compile-checked quickjs-compile-old sqlite sqlite-db sqlite-steps
+  sqlite-steps-checked sqlite-steps-old stb-image tinyxml2 zlib rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png
+  rust-regex rust-toml rust-wasm rust-wasm-old rust-xml zig-json)
 problems=0
 
 say() { printf 'build-subjects: %s\n' "$*"; }
@@ -53,12 +54,14 @@ need_zig() {
   zig=("$tools/venv/bin/python" -m ziglang)
 }
 
-# crate NAME: the folder of a vendored crate, in `source`.
+# crate NAME [SUBJECT]: the folder of a vendored crate, in `source`; its old version for a subject called -old.
 crate() {
-  local work=$tools/crates
-  if ! [ -d "$work/vendor/$1" ] || ! cmp -s subjects/sources.toml "$work/Cargo.toml"; then
+  local set=
+  case ${2-} in *-old) set=-old ;; esac
+  local work=$tools/crates$set manifest=subjects/sources$set.toml
+  if ! [ -d "$work/vendor/$1" ] || ! cmp -s "$manifest" "$work/Cargo.toml"; then
     mkdir -p "$work"
-    cp subjects/sources.toml "$work/Cargo.toml"
+    cp "$manifest" "$work/Cargo.toml"
     : > "$work/lib.rs"
     (cd "$work" && cargo vendor -q vendor > /dev/null) || return 1
   fi
@@ -100,7 +103,7 @@ debian() {
 # done_already NAME: the output exists and is newer than the harness.
 done_already() {
   local out=$out_folder/$1$suffix
-  [ -e "$out" ] && [ -z "$(find "subjects/$1" subjects/harness.h -type f ! -path '*/seeds/*' -newer "$out")" ]
+  [ -e "$out" ] && [ -z "$(find "subjects/$1" subjects/harness.h -type f ! -path '*/seeds/*' ! -path '*/known/*' -newer "$out")" ]
 }
 
 # compile NAME [FLAG…] -- SOURCE…: a C or C++ subject. eh=1 for setjmp.
@@ -139,10 +142,20 @@ compile() {
   say "$name: $(stat -c %s "$out") bytes, $((SECONDS - start)) s"
 }
 
-# embed NAME FILE: a file of the subject as a string literal, in a header of its name.
+# checks NAME FLAG…: for a subject called -old or -checked, the flags that turn its checks on, in `checks`. Assertions are
+# among them, and traps where a null pointer or a place outside of an array would be used, which wasm allows.
+checks() {
+  local name=$1; shift
+  case $name in
+  *-old | *-checked) checks=(-UNDEBUG -fsanitize=null,bounds -fsanitize-trap=null,bounds "$@") ;;
+  *) checks=() ;;
+  esac
+}
+
+# embed NAME FILE: a file of subjects/ as a string literal, for this subject, in a header of the file's name.
 embed() {
   mkdir -p "$tools/build/$1"
-  sed -e 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/\\n"/' "subjects/$1/$2" > "$tools/build/$1/$2.h"
+  sed -e 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/\\n"/' "subjects/$2" > "$tools/build/$1/${2##*/}.h"
 }
 
 # in_folder FOLDER NAME…: the C files of these names, in `files`.
@@ -226,7 +239,7 @@ build_libxml2() {
 
 build_libxml2_xsd() {
   debian libxml2 || { fail libxml2-xsd "no source package"; return; }
-  embed libxml2-xsd project.xsd
+  embed libxml2-xsd libxml2-xsd/project.xsd
   libxml2 libxml2-xsd TREE OUTPUT PUSH PATTERN SAX1 VALID XPATH ISO8859X REGEXPS SCHEMAS
   compile libxml2-xsd "-I$source/include" "-I$source" "${libxml2_flags[@]}" -- "${files[@]}" "$source/xmlschemas.c" \
     "$source/xmlschemastypes.c"
@@ -235,10 +248,14 @@ build_libxml2_xsd() {
 # lua NAME FILE…: a subject on these files of Lua.
 lua() {
   local name=$1 lua; shift
-  crate lua-src || { fail "$name" "crate not available"; return; }
-  lua=$source/lua-5.4.8
+  crate lua-src "$name" || { fail "$name" "crate not available"; return; }
+  case $name in
+  *-old) lua=$source/lua-5.4.0 ;;
+  *) lua=$source/lua-5.4.8 ;;
+  esac
   in_folder "$lua" "$@"
-  eh=1 compile "$name" "-I$lua" -D_WASI_EMULATED_SIGNAL -lwasi-emulated-signal '-Dluai_makeseed(L)=1' -- "${files[@]}"
+  checks "$name" -include assert.h -Dlua_assert=assert -DLUA_USE_APICHECK
+  eh=1 compile "$name" "-I$lua" -D_WASI_EMULATED_SIGNAL -lwasi-emulated-signal '-Dluai_makeseed(L)=1' "${checks[@]}" -- "${files[@]}"
 }
 
 lua_core=(lapi lcode lctype ldebug ldo ldump lfunc lgc llex lmem lobject lopcodes lparser lstate lstring ltable ltm lundump
@@ -246,6 +263,8 @@ lua_core=(lapi lcode lctype ldebug ldo ldump lfunc lgc llex lmem lobject lopcode
 
 build_lua() { lua lua "${lua_core[@]}" lbaselib lcorolib lmathlib lstrlib ltablib lutf8lib; }
 build_lua_load() { lua lua-load "${lua_core[@]}"; }
+build_lua_load_checked() { lua lua-load-checked "${lua_core[@]}"; }
+build_lua_load_old() { lua lua-load-old "${lua_core[@]}"; }
 
 build_mujs() {
   debian mujs || { fail mujs "no source package"; return; }
@@ -283,26 +302,43 @@ build_pugixml() {
 quickjs() {
   crate rquickjs-sys || { fail "$1" "crate not available"; return; }
   in_folder "$source/quickjs" quickjs libregexp libunicode dtoa
+  checks "$1"
   compile "$1" "-I$source/quickjs" -D_GNU_SOURCE -DQUICKJS_NG_BUILD -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL \
-    -lwasi-emulated-process-clocks -lwasi-emulated-signal -- "${files[@]}"
+    -lwasi-emulated-process-clocks -lwasi-emulated-signal "${checks[@]}" -- "${files[@]}"
 }
 
 build_quickjs() { quickjs quickjs; }
 build_quickjs_compile() { quickjs quickjs-compile; }
+build_quickjs_compile_checked() { quickjs quickjs-compile-checked; }
+build_quickjs_compile_old() {
+  crate libquickjs-sys quickjs-compile-old || { fail quickjs-compile-old "crate not available"; return; }
+  local quickjs=$source/embed/quickjs
+  in_folder "$quickjs" quickjs libregexp libunicode cutils
+  checks quickjs-compile-old
+  # EMSCRIPTEN is what that version calls wasm: no threads, no size of an allocation. Wasm knows one way of rounding.
+  [ "$kit" = native ] || checks+=(-DFE_DOWNWARD=FE_TONEAREST -DFE_UPWARD=FE_TONEAREST)
+  compile quickjs-compile-old "-I$quickjs" -D_GNU_SOURCE -DEMSCRIPTEN "-DCONFIG_VERSION=\"$(cat "$quickjs/VERSION")\"" \
+    "${checks[@]}" -- "${files[@]}"
+}
 
 sqlite_flags=(-DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_WAL
   -DSQLITE_MAX_MMAP_SIZE=0 -DSQLITE_OMIT_RANDOMNESS -DSQLITE_OMIT_LOCALTIME)
 
 sqlite() {
-  crate libsqlite3-sys || { fail "$1" "crate not available"; return; }
-  compile "$1" "-I$source/sqlite3" "${sqlite_flags[@]}" -- "$source/sqlite3/sqlite3.c"
+  crate libsqlite3-sys "$1" || { fail "$1" "crate not available"; return; }
+  checks "$1" -DSQLITE_DEBUG
+  compile "$1" "-I$source/sqlite3" "${sqlite_flags[@]}" "${checks[@]}" -- "$source/sqlite3/sqlite3.c"
 }
 
 build_sqlite() { sqlite sqlite; }
 build_sqlite_db() { sqlite sqlite-db; }
-build_sqlite_steps() {
-  embed sqlite-steps schema.sql
-  sqlite sqlite-steps
+build_sqlite_steps() { sqlite_steps sqlite-steps; }
+build_sqlite_steps_checked() { sqlite_steps sqlite-steps-checked; }
+build_sqlite_steps_old() { sqlite_steps sqlite-steps-old; }
+
+sqlite_steps() {
+  embed "$1" sqlite-steps/schema.sql
+  sqlite "$1"
 }
 
 build_stb_image() {

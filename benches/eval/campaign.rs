@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
-use sandglass_guests::{generator, seeds, subject};
+use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
 use sandglass_runtime::campaign::Replayer as _;
@@ -28,9 +28,6 @@ pub(crate) enum Budget {
     /// After so many seconds of CPU time, those of the collector not counted.
     CpuSeconds(f64),
 }
-
-/// Old versions among the subjects, and the version in which their bugs may have been fixed since.
-const FIXED_IN: &[(&str, &str)] = &[("rust-boa-old", "rust-boa"), ("rust-naga-old", "rust-naga")];
 
 /// A subject with its generator, compiled once for all campaigns.
 pub(crate) struct Prepared {
@@ -84,8 +81,8 @@ impl Prepared {
             Input::Generated => (&self.generated, Vec::new()),
             Input::Text => (&self.plain, self.seeds.clone()),
         };
-        let worker = Worker::new(target, &limits, 0)?;
         let spec = guidance::find(arm.guidance).ok_or("no such guidance")?;
+        let worker = Worker::new(target, &limits, 0)?.for_guidance(spec)?;
         let given = arm.settings.iter();
         let tokens = tokens(&target.module.wasm).into_iter();
         let mut engine = Engine::new(Config {
@@ -98,6 +95,7 @@ impl Prepared {
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),
             slow_factor: 0,
+            targets: target.targets(spec)?,
             spec,
         })?;
         let mut exact = Exact::new(target, &limits);

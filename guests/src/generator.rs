@@ -34,6 +34,8 @@ pub const GENERATORS: &[Generator] = &[
         wasm: include_bytes!("../generators/wasm/javascript.wasm"),
         subjects: &[
             "quickjs-compile",
+            "quickjs-compile-old",
+            "quickjs-compile-checked",
             "quickjs",
             "mujs",
             "rust-boa",
@@ -43,7 +45,13 @@ pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "javascript-bounded",
         wasm: include_bytes!("../generators/wasm/javascript-bounded.wasm"),
-        subjects: &["quickjs-compile", "quickjs", "mujs"],
+        subjects: &[
+            "quickjs-compile",
+            "quickjs-compile-old",
+            "quickjs-compile-checked",
+            "quickjs",
+            "mujs",
+        ],
     },
     Generator {
         name: "json",
@@ -53,7 +61,7 @@ pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "lua",
         wasm: include_bytes!("../generators/wasm/lua.wasm"),
-        subjects: &["lua-load", "lua"],
+        subjects: &["lua-load", "lua-load-old", "lua-load-checked", "lua"],
     },
     Generator {
         name: "red-black-property",
@@ -68,12 +76,17 @@ pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "sql",
         wasm: include_bytes!("../generators/wasm/sql.wasm"),
-        subjects: &["sqlite-steps", "sqlite"],
+        subjects: &[
+            "sqlite-steps",
+            "sqlite-steps-old",
+            "sqlite-steps-checked",
+            "sqlite",
+        ],
     },
     Generator {
         name: "wasm",
         wasm: include_bytes!("../generators/wasm/wasm.wasm"),
-        subjects: &["rust-wasm"],
+        subjects: &["rust-wasm", "rust-wasm-old"],
     },
     Generator {
         name: "xml",

@@ -23,5 +23,5 @@ pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use generator::{GENERATORS, Generator, generator};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};
 pub use semantic::{SEMANTIC, is_semantic};
-pub use subject::{SUBJECTS, SubjectMissing, seeds, subject, subjects_built};
+pub use subject::{FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built};
 pub use wat::{WAT, Wat, wat};

@@ -3,40 +3,69 @@
 //! Fixed before any campaign, so that coverage of the stage means the same for every guidance. The papers select
 //! classes by package; here functions are selected by what their demangled names begin with.
 
+const LUA: &[&str] = &[
+    "luaK_",
+    "luaY_nvarstack",
+    "close_func",
+    "createlabel",
+    "jumponcond",
+    "jumpscopeerror",
+    "leaveblock",
+    "undefgoto",
+];
+
+const QUICKJS: &[&str] = &[
+    "add_global_var",
+    "add_scope_var",
+    "ss_check",
+    "add_var",
+    "code_match",
+    "find_jump_target",
+    "find_var",
+    "get_closure_var",
+    "js_create_function",
+    "optimize_",
+    "put_short_code",
+    "resolve_",
+    "skip_dead_code",
+];
+
+/// The first three are newer.
+const QUICKJS_OLD: &[&str] = QUICKJS.split_at(3).1;
+
+const SQLITE: &[&str] = &[
+    "aggregate",
+    "agginfo",
+    "analyzeAgg",
+    "codeEquality",
+    "expr",
+    "generate",
+    "multiSelect",
+    "resolve",
+    "select",
+    "sqlite3Expr",
+    "sqlite3Resolve",
+    "sqlite3Select",
+    "sqlite3Where",
+    "sqlite3Window",
+    "subst",
+    "updateAccumulator",
+    "where",
+    "window",
+];
+
+/// The first two are newer.
+const SQLITE_OLD: &[&str] = SQLITE.split_at(2).1;
+
 /// Subjects with a semantic stage, and the beginnings of its functions' names.
 pub const SEMANTIC: &[(&str, &[&str])] = &[
     ("libxml2-xsd", &["xmlSchema"]),
-    (
-        "lua-load",
-        &[
-            "luaK_",
-            "luaY_nvarstack",
-            "close_func",
-            "createlabel",
-            "jumponcond",
-            "jumpscopeerror",
-            "leaveblock",
-            "undefgoto",
-        ],
-    ),
-    (
-        "quickjs-compile",
-        &[
-            "add_global_var",
-            "add_scope_var",
-            "add_var",
-            "code_match",
-            "find_jump_target",
-            "find_var",
-            "get_closure_var",
-            "js_create_function",
-            "optimize_",
-            "put_short_code",
-            "resolve_",
-            "skip_dead_code",
-            "ss_check",
-        ],
-    ),
+    ("lua-load", LUA),
+    ("lua-load-checked", LUA),
+    ("lua-load-old", LUA),
+    ("quickjs-compile", QUICKJS),
+    ("quickjs-compile-checked", QUICKJS),
+    ("quickjs-compile-old", QUICKJS_OLD),
     (
         "rust-boa",
         &["boa_ast::scope", "boa_engine::bytecompiler::"],
@@ -46,28 +75,15 @@ pub const SEMANTIC: &[(&str, &[&str])] = &[
     ("rust-naga-old", &["naga::proc::", "naga::valid::"]),
     ("rust-wasm", &["wasmparser::validator::"]),
     (
-        "sqlite-steps",
+        "rust-wasm-old",
         &[
-            "aggregate",
-            "agginfo",
-            "analyzeAgg",
-            "codeEquality",
-            "expr",
-            "generate",
-            "multiSelect",
-            "resolve",
-            "select",
-            "sqlite3Expr",
-            "sqlite3Resolve",
-            "sqlite3Select",
-            "sqlite3Where",
-            "sqlite3Window",
-            "subst",
-            "updateAccumulator",
-            "where",
-            "window",
+            "wasmparser::operators_validator::",
+            "wasmparser::validator::",
         ],
     ),
+    ("sqlite-steps", SQLITE),
+    ("sqlite-steps-checked", SQLITE),
+    ("sqlite-steps-old", SQLITE_OLD),
 ];
 
 /// Whether a function belongs to the semantic stage of a subject, by its demangled name.

@@ -14,15 +14,21 @@ pub const SUBJECTS: &[&str] = &[
     "libxml2-xsd",
     "lua",
     "lua-load",
+    "lua-load-checked",
+    "lua-load-old",
     "mujs",
     "onig",
     "pcre2",
     "pugixml",
     "quickjs",
     "quickjs-compile",
+    "quickjs-compile-checked",
+    "quickjs-compile-old",
     "sqlite",
     "sqlite-db",
     "sqlite-steps",
+    "sqlite-steps-checked",
+    "sqlite-steps-old",
     "stb-image",
     "tinyxml2",
     "zlib",
@@ -35,8 +41,19 @@ pub const SUBJECTS: &[&str] = &[
     "rust-regex",
     "rust-toml",
     "rust-wasm",
+    "rust-wasm-old",
     "rust-xml",
     "zig-json",
+];
+
+/// Old versions among the subjects, and the version in which their bugs may have been fixed since.
+pub const FIXED_IN: &[(&str, &str)] = &[
+    ("lua-load-old", "lua-load-checked"),
+    ("quickjs-compile-old", "quickjs-compile-checked"),
+    ("rust-boa-old", "rust-boa"),
+    ("rust-naga-old", "rust-naga"),
+    ("rust-wasm-old", "rust-wasm"),
+    ("sqlite-steps-old", "sqlite-steps-checked"),
 ];
 
 /// A subject that is not built. Its text says how to build it.

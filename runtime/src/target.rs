@@ -24,6 +24,7 @@ use crate::store::finding::quote;
 
 mod drawn;
 mod plain;
+mod types;
 
 pub use drawn::Shown;
 

@@ -20,6 +20,7 @@ pub mod replay;
 pub mod source;
 pub mod split;
 pub mod text;
+pub mod typed;
 
 use serde::{Deserialize, Serialize};
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Group};
 use crate::choice::ChoiceSequence;
+use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::dictionary::Token;
 use crate::digest;
@@ -40,6 +41,8 @@ pub struct Config {
     pub settings: BTreeMap<String, String>,
     /// An input is slow if its fuel exceeds this times the expected; 0 for never.
     pub slow_factor: u64,
+    /// Which types influence the target's branches; nothing for guidances that do not want it.
+    pub targets: Arc<Targets>,
     /// The guidance.
     pub spec: &'static Spec,
 }
@@ -56,6 +59,7 @@ impl Config {
             tokens: Vec::new(),
             settings: BTreeMap::new(),
             slow_factor: 0,
+            targets: Arc::default(),
             spec,
         }
     }
@@ -278,6 +282,7 @@ macro_rules! view {
             tokens: &$engine.config.tokens,
             input_bytes_max: $engine.config.input_bytes_max,
             trials: $engine.state.stats.execs,
+            targets: &$engine.config.targets,
         }
     };
 }

@@ -16,6 +16,7 @@ pub mod rlcheck;
 pub mod sandglass;
 #[cfg(test)]
 mod script;
+pub mod spoton;
 pub mod zest;
 pub mod zeugma;
 
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use byte_loop::{ByteLoop, LoopConfig};
 
 use crate::batch::Group;
+use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, TestcaseId};
 use crate::dictionary::Token;
 use crate::feedback::{Interest, Novelty};
@@ -57,6 +59,8 @@ pub struct Spec {
     pub coverage: bool,
     /// Whether it wants to know where in the generator each draw happens.
     pub paths: bool,
+    /// Whether it wants to know which types influence the target's branches.
+    pub targets: bool,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
     /// guidance is, never of the workers.
     pub batch: u32,
@@ -78,6 +82,7 @@ pub const ALL: &[&Spec] = &[
     &zest::SPEC_PAPER,
     &zeugma::SPEC,
     &ei::SPEC,
+    &spoton::SPEC,
     &bediv::SPEC_SIMPLE,
     &bediv::SPEC_STRUCTURE,
     &rlcheck::SPEC,
@@ -106,6 +111,8 @@ pub struct View<'a> {
     pub input_bytes_max: u32,
     /// Trials judged so far.
     pub trials: u64,
+    /// What is known of the target beforehand, if the guidance wants that.
+    pub targets: &'a Targets,
 }
 
 /// What a trial showed beyond what had been seen.
@@ -203,6 +210,8 @@ pub enum Strategy {
     Bediv(Box<bediv::Bediv>),
     /// Execution indexing.
     Ei(Box<ei::Ei>),
+    /// SpotOn.
+    Spoton(Box<spoton::Spoton>),
     /// Zeugma and its other crossovers.
     Zeugma(Box<zeugma::Zeugma>),
     /// RLCheck and its variant.
@@ -219,6 +228,7 @@ impl Strategy {
             Strategy::Zest(state) => &mut **state,
             Strategy::Bediv(state) => &mut **state,
             Strategy::Ei(state) => &mut **state,
+            Strategy::Spoton(state) => &mut **state,
             Strategy::Zeugma(state) => &mut **state,
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,

@@ -28,6 +28,7 @@
 //!     tokens: vec![],
 //!     settings: Default::default(),
 //!     slow_factor: 100,
+//!     targets: Default::default(),
 //!     spec: find("sandglass").unwrap(),
 //! })?;
 //! let mut findings = Vec::new();

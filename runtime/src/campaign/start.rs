@@ -69,7 +69,7 @@ impl Starting {
         let mut first = worker(&target, &config.wanted.for_measuring(), &config)?;
         let record = config.record(fuel_limit(&config, &mut first)?);
         first.set_fuel_limit(record.limits.fuel);
-        let engine_config = engine_config(&config, &record, first.probes(), &target);
+        let engine_config = engine_config(&config, &record, first.probes(), &target)?;
         let (store, resumed) = opened.begin::<State>(&record)?;
         let is_resumed = resumed.is_some();
         let before_ms = resumed.as_ref().map_or(0, |resumed| resumed.elapsed_ms);
@@ -116,14 +116,19 @@ fn fuel_limit(config: &CampaignConfig, worker: &mut Worker) -> Result<u64> {
     Ok(limits::fuel_limit(worker.measure(inputs.into_iter())?))
 }
 
-fn engine_config(config: &CampaignConfig, record: &Record, probes: u32, target: &Target) -> Config {
+fn engine_config(
+    config: &CampaignConfig,
+    record: &Record,
+    probes: u32,
+    target: &Target,
+) -> Result<Config> {
     let mut all_tokens = config.tokens.clone();
     all_tokens.extend(
         tokens(&target.module.wasm)
             .into_iter()
             .map(Token::automatic),
     );
-    Config {
+    Ok(Config {
         seed: config.seed,
         probes,
         input_bytes_max: record.limits.input_bytes,
@@ -131,8 +136,9 @@ fn engine_config(config: &CampaignConfig, record: &Record, probes: u32, target: 
         tokens: all_tokens,
         settings: config.settings.clone(),
         slow_factor: config.slow_factor,
+        targets: target.targets(config.guidance)?,
         spec: config.guidance,
-    }
+    })
 }
 
 fn engine(config: &Config, state: Option<State>, store: &Store) -> Result<Engine> {

@@ -15,13 +15,17 @@ use serde::{Deserialize, Serialize};
 use super::geometric::Geometric;
 use super::jqf::{Reading, decode, tape_of, width};
 use super::paths::{Paths, Step, key_of};
+use super::plan::MutationCount;
 use super::source::Answer;
+use super::typed::Interval;
 use super::{ChoiceSequence, Domain, Draw};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 
 const COUNTS: Geometric = Geometric::new(8);
 const SIZES: Geometric = Geometric::new(4);
+/// How many runs of one type's bytes SpotOn overwrites on average.
+const TYPE_COUNTS: Geometric = Geometric::new(4);
 /// How often a child is spliced.
 const SPLICES: Ratio = Ratio::new(1, 2);
 /// How often a spliced child is mutated as well.
@@ -243,6 +247,38 @@ impl Indexed {
             child.mutate();
         }
         child
+    }
+
+    /// A child of SpotOn's: where bytes are of the type that was chosen, four runs of four of them are
+    /// overwritten on average; without a type, eight of four wherever they are.
+    pub fn typed_child(
+        input: Arc<IndexedInput>,
+        of_type: Option<&[Interval]>,
+        reading: Reading,
+        rng: Rng,
+    ) -> Indexed {
+        let mut child = Indexed::new(input, reading, rng);
+        match of_type {
+            Some(intervals) => child.mutate_type(intervals),
+            None => super::plan::mutate(&mut child.bytes, MutationCount::Eight, &mut child.rng),
+        }
+        child
+    }
+
+    fn mutate_type(&mut self, intervals: &[Interval]) {
+        for _ in 0..TYPE_COUNTS.sample(&mut self.rng) {
+            let (start, end) = intervals[self.rng.index(intervals.len())];
+            let offset = start + self.rng.below(end - start);
+            let size = SIZES.sample(&mut self.rng);
+            let zeros = self.rng.chance(ZEROS);
+            let run = offset..offset.saturating_add(size);
+            // Beyond this interval there may be another one.
+            for &(start, end) in intervals {
+                for at in run.start.max(start)..run.end.min(end) {
+                    self.bytes[at as usize] = if zeros { 0 } else { self.rng.word() as u8 };
+                }
+            }
+        }
     }
 
     /// Copies something from another input; false if nobody could give anything.
@@ -473,6 +509,36 @@ mod tests {
             assert_eq!(child.bytes, expected);
         }
         assert!(crossed > 1_000, "{crossed}");
+    }
+
+    /// Conformance item 11: only bytes of the type differ, and all of them do now and then.
+    #[test]
+    fn mutations_of_a_type_stay_in_its_bytes() {
+        let places: Vec<[(u32, u32); 1]> = (0..30).map(|n| [(1, n + 1)]).collect();
+        let draws: Vec<_> = places.iter().map(|place| (&place[..], 7)).collect();
+        let input = input(1, &draws);
+        let mut changed = [0u32; 30];
+        let (mut runs, mut zeroed) = (0, 0);
+        for seed in 0..5_000 {
+            let intervals = [(2, 9), (11, 12), (20, 30)];
+            let rng = Rng::new(seed);
+            let child = Indexed::typed_child(input.clone(), Some(&intervals), Reading::Whole, rng);
+            for (at, byte) in child.bytes.iter().enumerate() {
+                changed[at] += u32::from(*byte != 7);
+                zeroed += u32::from(*byte == 0);
+                runs += u32::from(*byte != 7);
+            }
+        }
+        let inside = |at: usize| matches!(at, 2..9 | 11 | 20..30);
+        assert!(
+            (0..30).all(|at| inside(at) == (changed[at] > 0)),
+            "{changed:?}"
+        );
+        // A third of the mutations begin in each interval, however long it is.
+        assert!(changed[11] > changed[25], "{changed:?}");
+        // A tenth of the mutations write zeros, and one random byte of 256 is one.
+        let share = f64::from(zeroed) / f64::from(runs);
+        assert!((0.08..0.13).contains(&share), "{share}");
     }
 
     /// Conformance item 10: what is spliced comes from the same context of another input, and does

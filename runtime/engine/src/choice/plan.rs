@@ -14,6 +14,7 @@ use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
 use super::split::{Division, Split};
+use super::typed::Interval;
 use crate::ratio::Ratio;
 use crate::rng::{Rng, derive};
 
@@ -128,6 +129,17 @@ pub enum ChoicePlan {
         /// What its bytes mean.
         reading: Reading,
     },
+    /// SpotOn's child of an indexed input, one trial.
+    Typed {
+        /// What is changed.
+        parent: Arc<IndexedInput>,
+        /// The bytes of the type that was chosen, if one was.
+        of_type: Option<Arc<[Interval]>>,
+        /// Seed of the child.
+        seed: u64,
+        /// What its bytes mean.
+        reading: Reading,
+    },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
 }
@@ -215,6 +227,16 @@ impl ChoicePlan {
                 let rng = Rng::new(derive(*seed, first + nth as u64));
                 let parent = Arc::clone(parent);
                 Source::Indexed(Indexed::child(parent, donors, *splice, *reading, rng))
+            }
+            ChoicePlan::Typed {
+                parent,
+                of_type,
+                seed,
+                reading,
+            } => {
+                let (parent, rng) = (Arc::clone(parent), Rng::new(*seed));
+                let child = Indexed::typed_child(parent, of_type.as_deref(), *reading, rng);
+                Source::Indexed(child)
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::jqf::coverage::Coverage;
-use super::jqf::rotation::{Favour, Rotation};
+use super::jqf::rotation::{Energy, Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
@@ -48,6 +48,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1,
     lookahead: 1,
     settings: &[OFF_BY_ONE, SPLIT],
@@ -113,7 +114,7 @@ impl Bediv {
         Bediv {
             reading: reading(settings),
             coverage: Coverage::default(),
-            rotation: Rotation::new(Favour::Dynamic),
+            rotation: Rotation::new(Favour::Dynamic, Energy::Children),
             division: match settings.number(SPLIT.name) {
                 0 => Division::Annotated,
                 1 => Division::Learnt(Arc::default()),

@@ -15,6 +15,7 @@ pub static SPEC: Spec = Spec {
     input: InputKind::Bytes,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1024,
     lookahead: 1024,
     settings: &[],

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::jqf::rotation::Energy;
 use super::quickcheck::OFF_BY_ONE;
 use super::zest::{COUNT, Next, STEAL, STICKY, VALID, VALID_ONLY, Zest, seeds};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
@@ -37,6 +38,7 @@ pub static SPEC: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: true,
+    targets: false,
     batch: 1,
     lookahead: 128,
     settings: &[
@@ -87,7 +89,12 @@ impl Ei {
     fn new(settings: &Settings) -> Ei {
         const SPLICES: [Splice; 2] = [Splice::Run, Splice::Subtree];
         Ei {
-            zest: Zest::new(settings, false, settings.is_on(COUNT.name)),
+            zest: Zest::new(
+                settings,
+                false,
+                settings.is_on(COUNT.name),
+                Energy::Children,
+            ),
             splice: SPLICES[settings.number("splice") as usize],
             inputs: Vec::new(),
             donors: Arc::default(),
@@ -162,6 +169,10 @@ impl Guidance for Ei {
         let goes_on = !self.is_stale && self.zest.begin(view, group, nth);
         self.since += u64::from(goes_on);
         goes_on
+    }
+
+    fn found(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.zest.found(view, judged)
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {

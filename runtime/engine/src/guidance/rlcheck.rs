@@ -35,6 +35,7 @@ pub static SPEC: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1,
     lookahead: 1,
     settings: &[

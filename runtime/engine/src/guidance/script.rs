@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Guidance, Judged, Judgement, News, View};
 use crate::batch::Group;
 use crate::choice::ChoiceSequence;
+use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, Testcase};
 use crate::feedback::Interest;
 use crate::rng::Rng;
@@ -15,6 +16,7 @@ pub(super) struct Script {
     corpus: Corpus,
     interest: Interest,
     rng: Rng,
+    pub(super) targets: Targets,
 }
 
 macro_rules! view {
@@ -26,6 +28,7 @@ macro_rules! view {
             tokens: &[],
             input_bytes_max: 100,
             trials: 0,
+            targets: &$script.targets,
         }
     };
 }
@@ -36,7 +39,20 @@ impl Script {
             corpus: Corpus::default(),
             interest: Interest::new(8, 0),
             rng: Rng::new(3),
+            targets: Targets::default(),
         }
+    }
+
+    /// What the guidance would run next.
+    pub(super) fn plan(&mut self, guidance: &mut dyn Guidance) -> Group {
+        let mut groups: Vec<Group> = Vec::new();
+        guidance.plan(&view!(self), &mut self.rng, 1, &mut groups);
+        groups.remove(0)
+    }
+
+    /// Some run covered this probe.
+    pub(super) fn cover(&mut self, probe: u32) {
+        self.interest.all.absorb(&[(probe, 1)]);
     }
 
     /// Plans one trial, which then drew these choices and covered these probes: the reason for which

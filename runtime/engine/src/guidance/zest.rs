@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::jqf::coverage::Coverage;
-use super::jqf::rotation::{Favour, Rotation};
+use super::jqf::rotation::{Energy, Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
@@ -23,7 +23,7 @@ use crate::choice::jqf::{Reading, tape_bytes, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
-use crate::settings::{Setting, Settings};
+use crate::settings::{Setting, SettingKind, Settings};
 use crate::trial::Status;
 
 const PAPER: &str = "Padhye et al., Semantic Fuzzing with Zest, ISSTA 2019";
@@ -39,9 +39,10 @@ pub static SPEC: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1,
     lookahead: LOOKAHEAD,
-    settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
+    settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, ENERGY, OFF_BY_ONE],
     new,
 };
 
@@ -53,6 +54,7 @@ pub static SPEC_PAPER: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
@@ -75,13 +77,22 @@ pub(super) const STEAL: Setting = Setting::switch(
     false,
 );
 
+const ENERGY: Setting = Setting {
+    name: "energy",
+    summary: "what a visit is measured in: children, or their fuel as SpotOn's baseline",
+    kind: SettingKind::OneOf {
+        names: &["children", "cost"],
+    },
+};
+
 fn new(settings: &Settings) -> Strategy {
+    let energy = [Energy::Children, Energy::Cost][settings.number(ENERGY.name) as usize];
     let saves_count = settings.is_on(COUNT.name);
-    Strategy::Zest(Box::new(Zest::new(settings, false, saves_count)))
+    Strategy::Zest(Box::new(Zest::new(settings, false, saves_count, energy)))
 }
 
 fn new_paper(settings: &Settings) -> Strategy {
-    Strategy::Zest(Box::new(Zest::new(settings, true, false)))
+    Strategy::Zest(Box::new(Zest::new(settings, true, false, Energy::Children)))
 }
 
 /// The state of Zest.
@@ -144,7 +155,12 @@ pub(super) enum Next {
 }
 
 impl Zest {
-    pub(super) fn new(settings: &Settings, is_paper: bool, saves_count: bool) -> Zest {
+    pub(super) fn new(
+        settings: &Settings,
+        is_paper: bool,
+        saves_count: bool,
+        energy: Energy,
+    ) -> Zest {
         let favour = if settings.is_on(STICKY.name) {
             Favour::Sticky
         } else {
@@ -158,7 +174,7 @@ impl Zest {
             steals: settings.is_on(STEAL.name),
             reading: reading(settings),
             coverage: Coverage::default(),
-            rotation: Rotation::new(favour),
+            rotation: Rotation::new(favour, energy),
             tapes: Vec::new(),
             seeds: 0,
             fresh: 0,
@@ -270,7 +286,13 @@ impl Guidance for Zest {
         true
     }
 
+    fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.rotation.spend(judged.outcome.fuel);
+        Judgement::Discard
+    }
+
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.rotation.spend(judged.outcome.fuel);
         let is_valid = judged.outcome.exit.status() == Status::Valid;
         let added = self.coverage.add(&judged.detail.counts, is_valid);
         self.responsibilities = added.responsibilities;

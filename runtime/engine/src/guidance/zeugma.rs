@@ -41,6 +41,7 @@ pub static SPEC: Spec = Spec {
     input: InputKind::Choices,
     coverage: true,
     paths: false,
+    targets: false,
     batch: 1,
     lookahead: 128,
     settings: &[Setting {

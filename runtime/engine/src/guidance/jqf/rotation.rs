@@ -14,6 +14,21 @@ use crate::corpus::TestcaseId;
 const CHILDREN_BASE: u32 = 50;
 /// How many times as many for a favoured one.
 const FAVOURED_FACTOR: u32 = 20;
+/// Milliseconds that the children of an input that covers everything may take together.
+const MILLISECONDS_BASE: u32 = 100;
+/// How many times as many for a favoured one.
+const FAVOURED_COST_FACTOR: u32 = 3;
+/// What stands for a millisecond, so that campaigns do not depend on the machine.
+const FUEL_PER_MILLISECOND: u64 = 1_000_000;
+
+/// What a visit is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::guidance) enum Energy {
+    /// Children.
+    Children,
+    /// What children cost, as in SpotOn and the Zest that it was compared with.
+    Cost,
+}
 
 /// When an input is favoured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +53,12 @@ struct Saved {
 pub(in crate::guidance) struct Rotation {
     saved: Vec<Saved>,
     favour: Favour,
+    energy: Energy,
     /// Whose turn it is.
     cursor: u32,
-    /// Children of this visit.
+    /// Children of this visit, and the fuel of those that were judged.
     children: u32,
+    spent: u64,
     /// Full rounds.
     cycles: u64,
     /// By probe: who is responsible, its number + 1; 0 for nobody.
@@ -50,12 +67,14 @@ pub(in crate::guidance) struct Rotation {
 
 impl Rotation {
     /// An empty queue.
-    pub(in crate::guidance) fn new(favour: Favour) -> Rotation {
+    pub(in crate::guidance) fn new(favour: Favour, energy: Energy) -> Rotation {
         Rotation {
             saved: Vec::new(),
             favour,
+            energy,
             cursor: 0,
             children: 0,
+            spent: 0,
             cycles: 0,
             owners: Vec::new(),
         }
@@ -118,20 +137,26 @@ impl Rotation {
         lost.map(|(_, probe)| probe).collect()
     }
 
-    /// How many children the input whose turn it is deserves, as of now.
-    fn target(&self, covered: u32) -> u32 {
+    /// How many more children the input whose turn it is deserves, as of now. Of costs nobody knows
+    /// how many that are: any number, until the last one that is judged has spent it all.
+    fn rest(&self, covered: u32) -> u32 {
         let non_zero = self.saved[self.cursor as usize].non_zero;
-        target(non_zero, covered, self.is_favoured(self.parent()))
+        let favoured = self.is_favoured(self.parent());
+        match self.energy {
+            Energy::Children => target(non_zero, covered, favoured).saturating_sub(self.children),
+            Energy::Cost if self.spent > budget(non_zero, covered, favoured) => 0,
+            Energy::Cost => u32::MAX,
+        }
     }
 
     /// Gives the turn to the next one if the visit is over; true if it was. `covered` is how many
     /// probes any run covered. There must be somebody.
     pub(in crate::guidance) fn turn(&mut self, covered: u32) -> bool {
-        if self.children < self.target(covered) {
+        if self.rest(covered) > 0 {
             return false;
         }
         self.cursor += 1;
-        self.children = 0;
+        (self.children, self.spent) = (0, 0);
         if self.cursor as usize >= self.saved.len() {
             self.cursor = 0;
             self.cycles += 1;
@@ -152,7 +177,7 @@ impl Rotation {
     /// How many children may follow if nothing is learnt from them: one at least, at the beginning
     /// of a visit.
     pub(in crate::guidance) fn left(&self, covered: u32) -> u32 {
-        let left = self.target(covered).saturating_sub(self.children);
+        let left = self.rest(covered);
         if self.children == 0 {
             left.max(1)
         } else {
@@ -163,6 +188,11 @@ impl Rotation {
     /// Counts a child of this visit.
     pub(in crate::guidance) fn bear(&mut self) {
         self.children += 1;
+    }
+
+    /// Learns what a child of this visit cost.
+    pub(in crate::guidance) fn spend(&mut self, fuel: u64) {
+        self.spent = self.spent.saturating_add(fuel);
     }
 
     /// Whether an input is favoured now.
@@ -196,6 +226,18 @@ fn target(non_zero: u32, covered: u32, favoured: bool) -> u32 {
     base * if favoured { FAVOURED_FACTOR } else { 1 }
 }
 
+/// What the children of such an input may cost together, in fuel.
+fn budget(non_zero: u32, covered: u32, favoured: bool) -> u64 {
+    let base = match covered {
+        0 => u64::from(MILLISECONDS_BASE) * FUEL_PER_MILLISECOND,
+        _ => {
+            let share = u64::from(MILLISECONDS_BASE * non_zero) * FUEL_PER_MILLISECOND;
+            share / u64::from(covered)
+        }
+    };
+    base * u64::from(if favoured { FAVOURED_COST_FACTOR } else { 1 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +263,27 @@ mod tests {
         }
     }
 
+    /// Conformance item 11: energy of cost is spent by what children cost.
+    #[test]
+    fn a_visit_may_be_measured_in_what_it_costs() {
+        assert_eq!(budget(30, 100, false), 30_000_000);
+        assert_eq!(budget(30, 100, true), 90_000_000);
+        let mut rotation = Rotation::new(Favour::Dynamic, Energy::Cost);
+        rotation.add(TestcaseId(0), 1, &[]);
+        rotation.add(TestcaseId(1), 1, &[]);
+        // One child at least, however little there is to spend.
+        for fuel in [400_000, 600_000, 1] {
+            assert!(rotation.left(100) > 0);
+            assert!(!rotation.turn(100));
+            rotation.bear();
+            rotation.spend(fuel);
+        }
+        assert_eq!(rotation.left(100), 0);
+        assert!(rotation.turn(100));
+        assert_eq!(rotation.parent(), TestcaseId(1));
+        assert!(rotation.left(100) > 0);
+    }
+
     fn visit(rotation: &mut Rotation, covered: u32) -> (u32, u32) {
         rotation.turn(covered);
         let (parent, mut children) = (rotation.parent().0, 0);
@@ -235,7 +298,7 @@ mod tests {
     /// round is visited in it.
     #[test]
     fn everyone_has_a_turn() {
-        let mut rotation = Rotation::new(Favour::Dynamic);
+        let mut rotation = Rotation::new(Favour::Dynamic, Energy::Children);
         rotation.add(TestcaseId(0), 50, &[]);
         rotation.add(TestcaseId(1), 1, &[]);
         assert_eq!(visit(&mut rotation, 100), (0, 25));
@@ -251,7 +314,7 @@ mod tests {
     #[test]
     fn favour_is_dynamic_or_sticky() {
         for (favour, expected) in [(Favour::Dynamic, 50), (Favour::Sticky, 1000)] {
-            let mut rotation = Rotation::new(favour);
+            let mut rotation = Rotation::new(favour, Energy::Children);
             rotation.add(TestcaseId(0), 10, &[3, 4]);
             assert_eq!(rotation.left(10), 1000);
             rotation.add(TestcaseId(1), 10, &[3]);
@@ -266,7 +329,7 @@ mod tests {
     /// The option of JQF to steal: what covers everything another input is responsible for takes it.
     #[test]
     fn whoever_is_superseded_loses_everything() {
-        let mut rotation = Rotation::new(Favour::Dynamic);
+        let mut rotation = Rotation::new(Favour::Dynamic, Energy::Children);
         rotation.add(TestcaseId(0), 2, &[0, 1]);
         rotation.add(TestcaseId(1), 3, &[2]);
         rotation.add(TestcaseId(2), 1, &[]);
@@ -286,7 +349,7 @@ mod tests {
     /// A visit may end early when coverage grows under it.
     #[test]
     fn energy_is_of_the_moment() {
-        let mut rotation = Rotation::new(Favour::Dynamic);
+        let mut rotation = Rotation::new(Favour::Dynamic, Energy::Children);
         rotation.add(TestcaseId(0), 10, &[]);
         (0..25).for_each(|_| rotation.bear());
         assert_eq!(rotation.left(10), 25);

@@ -1,0 +1,244 @@
+//! Types: which bytes of an input were read to make a value of which type, and which type to change.
+//!
+//! In: the spans of a run, whose labels name types, and how far each type is from the branches that it
+//! influences. Out: the type whose bytes a child differs in. SpotOn: a type is drawn with weight
+//! 1/distance; one that the input has moves a quarter nearer, though never nearer than it was at first,
+//! and one that it does not have a third farther away.
+//!
+//! Distances are in units of 2⁻¹⁶ steps and all arithmetic is in whole numbers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ChoiceSequence;
+use super::jqf::width;
+use crate::rng::Rng;
+
+/// What a static analysis says of the target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// Distance in steps of each type that influences some branch, by the label that names it; at
+    /// least 1.
+    pub distances: BTreeMap<u32, u32>,
+    /// The probes of those branches' arms.
+    pub arms: Vec<u32>,
+}
+
+/// One step.
+const STEP: u64 = 1 << 16;
+/// Types are never farther away than this.
+const DISTANCE_MAX: u64 = 1000 * STEP;
+/// Types that are tried before giving up.
+const ATTEMPTS: u32 = 10;
+
+/// How far each type is by now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distances {
+    /// By label: as at first, and now.
+    types: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Distances {
+    /// As the analysis says.
+    pub fn new(targets: &Targets) -> Distances {
+        let types = targets.distances.iter();
+        Distances {
+            types: types
+                .map(|(&label, &steps)| {
+                    let distance = (u64::from(steps.max(1)) * STEP).min(DISTANCE_MAX);
+                    (label, (distance, distance))
+                })
+                .collect(),
+        }
+    }
+
+    /// A type that the input has, by weight; nothing if ten draws found none. Learns from each draw.
+    pub fn choose(&mut self, has: impl Fn(u32) -> bool, rng: &mut Rng) -> Option<u32> {
+        for _ in 0..ATTEMPTS {
+            let label = self.draw(rng)?;
+            let (first, now) = self.types.get_mut(&label).expect("it was drawn from these");
+            if has(label) {
+                *now = (*now * 3 / 4).max(*first);
+                return Some(label);
+            }
+            *now = (*now * 4 / 3).min(DISTANCE_MAX);
+        }
+        None
+    }
+
+    /// A type with weight 1/distance, found from the nearest on.
+    fn draw(&self, rng: &mut Rng) -> Option<u32> {
+        // At least 2⁶⁰ / (1000 · 2¹⁶), so that rounding does not matter.
+        let weight = |now: u64| (1 << 60) / u128::from(now);
+        let mut near: Vec<(u64, u32)> = (self.types.iter())
+            .map(|(&label, &(_, now))| (now, label))
+            .collect();
+        near.sort_unstable();
+        let total: u128 = near.iter().map(|&(now, _)| weight(now)).sum();
+        let mut at = (u128::from(rng.word()) * total) >> 64;
+        for (now, label) in near {
+            let weight = weight(now);
+            if at < weight {
+                return Some(label);
+            }
+            at -= weight;
+        }
+        None
+    }
+}
+
+/// Bytes of a tape, from one on and up to another.
+pub type Interval = (u32, u32);
+
+/// By label, the bytes that were read to make values of that type: intervals that neither touch nor
+/// overlap, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeIntervals(BTreeMap<u32, Arc<[Interval]>>);
+
+impl TypeIntervals {
+    /// Those of a run: a byte is of every type that a span around its draw names.
+    pub fn new(choices: &ChoiceSequence) -> TypeIntervals {
+        let mut starts = vec![0u32];
+        for (node, payload) in choices.iter() {
+            let end = starts[starts.len() - 1] + (width(node.draw.domain) + payload.len()) as u32;
+            starts.push(end);
+        }
+        let mut found: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
+        for span in &choices.spans {
+            let (start, end) = (starts[span.first as usize], starts[span.end as usize]);
+            if start == end {
+                continue;
+            }
+            // Spans come in the order of their beginnings.
+            let intervals = found.entry(span.label).or_default();
+            match intervals.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => intervals.push((start, end)),
+            }
+        }
+        let found = found.into_iter();
+        TypeIntervals(found.map(|(label, of)| (label, of.into())).collect())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The bytes of one type, if it has any.
+    pub fn get(&self, label: u32) -> Option<&Arc<[Interval]>> {
+        self.0.get(&label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChoiceNode, Domain, Draw, Role, Span};
+    use super::*;
+
+    fn distances(steps: &[(u32, u32)]) -> Distances {
+        Distances::new(&Targets {
+            distances: steps.iter().copied().collect(),
+            arms: Vec::new(),
+        })
+    }
+
+    fn now(distances: &Distances, label: u32) -> f64 {
+        distances.types[&label].1 as f64 / STEP as f64
+    }
+
+    /// Conformance item 11: types are drawn in proportion to 1/distance.
+    #[test]
+    fn near_types_are_drawn_more_often() {
+        let distances = distances(&[(1, 1), (2, 2), (3, 4), (4, 40)]);
+        let mut rng = Rng::new(1);
+        let mut counts = BTreeMap::new();
+        const DRAWS: u32 = 200_000;
+        for _ in 0..DRAWS {
+            *counts
+                .entry(distances.draw(&mut rng).unwrap())
+                .or_insert(0u32) += 1;
+        }
+        let total = 1.0 + 0.5 + 0.25 + 0.025;
+        for (label, weight) in [(1, 1.0), (2, 0.5), (3, 0.25), (4, 0.025)] {
+            let share = f64::from(counts[&label]) / f64::from(DRAWS);
+            let expected = weight / total;
+            assert!(
+                (share - expected).abs() < 0.004,
+                "{label}: {share} {expected}"
+            );
+        }
+    }
+
+    /// Conformance item 11: ¾ towards the original distance, 4/3 up to 1000, ten attempts.
+    #[test]
+    fn distances_move_within_their_bounds() {
+        let mut rng = Rng::new(2);
+        let mut one = distances(&[(7, 12)]);
+        assert_eq!(one.choose(|_| true, &mut rng), Some(7));
+        assert_eq!(now(&one, 7), 12.0);
+        // Ten attempts, and each is a third farther away.
+        assert_eq!(one.choose(|_| false, &mut rng), None);
+        assert!((now(&one, 7) - 12.0 * (4f64 / 3.0).powi(10)).abs() < 0.01);
+        let before = now(&one, 7);
+        assert_eq!(one.choose(|_| true, &mut rng), Some(7));
+        assert!((now(&one, 7) - before * 0.75).abs() < 0.01);
+        for _ in 0..10 {
+            one.choose(|_| false, &mut rng);
+        }
+        assert_eq!(now(&one, 7), 1000.0);
+        for _ in 0..100 {
+            one.choose(|_| true, &mut rng);
+        }
+        assert_eq!(now(&one, 7), 12.0);
+        assert_eq!(distances(&[]).choose(|_| true, &mut rng), None);
+    }
+
+    /// A type that never matches gives way to one that does.
+    #[test]
+    fn what_is_missing_is_demoted() {
+        let mut rng = Rng::new(3);
+        let mut two = distances(&[(1, 1), (2, 30)]);
+        let found = (0..100).filter(|_| two.choose(|label| label == 2, &mut rng).is_some());
+        assert!(found.count() > 80);
+        assert!(now(&two, 1) > 100.0 && now(&two, 2) == 30.0);
+    }
+
+    #[test]
+    fn intervals_of_a_type_are_as_long_as_they_can_be() {
+        let node = ChoiceNode {
+            draw: Draw {
+                site: 0,
+                role: Role::Unknown,
+                domain: Domain::Int { lo: 0, hi: 9 },
+            },
+            bits: 0,
+            value: 0,
+        };
+        let span = |label, first, end, depth| Span {
+            label,
+            first,
+            end,
+            depth,
+            discarded: false,
+        };
+        let intervals = TypeIntervals::new(&ChoiceSequence {
+            nodes: vec![node; 8],
+            spans: vec![
+                span(1, 0, 5, 0),
+                span(2, 0, 2, 1),
+                span(2, 2, 3, 1),
+                span(1, 3, 4, 1),
+                span(3, 4, 4, 1),
+                span(2, 6, 8, 0),
+            ],
+            ..ChoiceSequence::default()
+        });
+        let get = |label| intervals.get(label).map(|of| of.to_vec());
+        assert_eq!(get(1), Some(vec![(0, 20)]));
+        assert_eq!(get(2), Some(vec![(0, 12), (24, 32)]));
+        assert_eq!(get(3), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! Which types influence the target's branches, for guidances that change what was drawn for them.
+//!
+//! In: the static analysis of the module. Out: labels, as a generator's spans carry them. A type goes by its
+//! whole name and by the last part of it without parameters: a span labelled `Name` or `packets::Name` is of
+//! the type `packets::Name`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use anyhow::Result;
+use sandglass_engine::Spec;
+use sandglass_engine::choice::label_id;
+use sandglass_engine::choice::typed::Targets;
+use sandglass_instrument::influence::{InfluenceOptions, influences};
+
+use super::Target;
+
+impl Target {
+    /// What `spec` wants to know of the target beforehand: nothing, or the types that influence its
+    /// branches. A module without debug information has no types.
+    pub fn targets(&self, spec: &Spec) -> Result<Arc<Targets>> {
+        if !spec.targets {
+            return Ok(Arc::default());
+        }
+        let found = influences(&self.module.wasm, &InfluenceOptions::standard());
+        let mut distances = BTreeMap::new();
+        // Of several types that a label may mean, the nearest.
+        let mut add = |name: &str, steps: u32| {
+            let distance: &mut u32 = distances.entry(label_id(name.as_bytes())).or_insert(steps);
+            *distance = steps.min(*distance);
+        };
+        for (name, &steps) in &found.types {
+            add(name, steps);
+            add(last_part(name), steps);
+        }
+        let influenced: BTreeSet<(u32, u32)> = (found.targets.iter())
+            .filter(|branch| !branch.types.is_empty())
+            .map(|branch| (branch.function, branch.offset))
+            .collect();
+        let program = self.program(self.campaign_build())?;
+        let probes = program.probe_map().probes.iter().zip(0..);
+        let arms = probes.filter(|(probe, _)| influenced.contains(&(probe.function, probe.offset)));
+        Ok(Arc::new(Targets {
+            distances,
+            arms: arms.map(|(_, number)| number).collect(),
+        }))
+    }
+}
+
+/// `Name` of `packets::Name<u8>`.
+fn last_part(name: &str) -> &str {
+    let plain = name.split('<').next().unwrap_or(name);
+    plain.rsplit("::").next().unwrap_or(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_a_name_has_no_parameters() {
+        for (name, expected) in [
+            ("Name", "Name"),
+            ("packets::Name", "Name"),
+            ("a::b::List<a::c::Item<u8>>", "List"),
+            ("<T as Trait>::Out", ""),
+        ] {
+            assert_eq!(last_part(name), expected);
+        }
+    }
+}

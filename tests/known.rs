@@ -1,0 +1,51 @@
+//! Known bugs of old versions: each input of `guests/subjects/*/known` breaks its subject, and not the later version.
+//!
+//! Of the subjects that are built (`guests/build-subjects.sh`); the others are left out, by name.
+
+use std::fs;
+use std::sync::Arc;
+
+use sandglass_engine::{Exit, Interest};
+use sandglass_guests::{FIXED_IN, subject};
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+
+/// How a subject ends on each of these inputs.
+fn exits(wasm: &[u8], inputs: &[(String, Vec<u8>)]) -> Vec<Exit> {
+    let program = Program::build(wasm, Build::Fast, &Options::default(), None);
+    let program = Arc::new(program.expect("it is a target"));
+    let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("it sets up");
+    let interest = Interest::new(program.probe_map().probes.len() as u32, 0);
+    let run = |(_, input): &(String, Vec<u8>)| sandbox.run(input, &interest, false).exit;
+    inputs.iter().map(run).collect()
+}
+
+#[test]
+fn known_bugs_are_in_the_old_versions_only() {
+    for (old, later) in FIXED_IN {
+        let folder = format!(
+            "{}/../guests/subjects/{old}/known",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let Ok(files) = fs::read_dir(folder) else {
+            continue;
+        };
+        let mut inputs: Vec<(String, Vec<u8>)> = files
+            .map(|entry| {
+                let path = entry.expect("a readable folder").path();
+                let bytes = fs::read(&path).expect("a readable file");
+                (path.to_string_lossy().into_owned(), bytes)
+            })
+            .collect();
+        inputs.sort();
+        let (Ok(old_wasm), Ok(later_wasm)) = (subject(old), subject(later)) else {
+            eprintln!("left out: {old} and {later} are not both built");
+            continue;
+        };
+        let (before, after) =
+            on_guest_thread(|| (exits(&old_wasm, &inputs), exits(&later_wasm, &inputs)));
+        for (((path, _), before), after) in inputs.iter().zip(before).zip(after) {
+            assert!(before.is_finding(), "{path}: {before:?} in {old}");
+            assert!(!after.is_finding(), "{path}: {after:?} in {later}");
+        }
+    }
+}
