@@ -21,6 +21,7 @@ mod error;
 mod executed;
 mod flow;
 pub mod layout;
+pub mod library;
 mod nans;
 mod passes;
 pub mod printable;
