@@ -20,6 +20,7 @@ mod emit;
 mod error;
 mod executed;
 mod flow;
+pub mod influence;
 pub mod layout;
 pub mod library;
 mod nans;
