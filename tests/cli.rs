@@ -153,6 +153,10 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
     let done = match verb {
         "FILE" => fs::write(&path, unescape(value)),
         "FOLDER" => fs::create_dir_all(&path),
+        "GUEST" => {
+            let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
+            fs::copy(guests.join(value), &path).map(|_| ())
+        }
         #[cfg(unix)]
         "PROGRAM" => program(&path, &unescape(value)),
         "FIFO" => Command::new("mkfifo").arg(&path).status().map(|_| ()),

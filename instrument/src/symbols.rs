@@ -15,7 +15,7 @@
 //! All text that comes out, [`Frame::raw_name`] apart, has been through [`printable`](crate::printable::printable).
 
 mod demangle;
-mod dwarf;
+pub(crate) mod dwarf;
 mod index;
 mod lines;
 mod module;
@@ -123,6 +123,21 @@ impl Symbols {
             index,
             cache: Mutex::default(),
         }
+    }
+
+    /// The debug sections, for readers of what is not kept here.
+    pub(crate) fn dwarf(&self) -> dwarf::Dwarf<'_> {
+        self.layout.sections.dwarf(&self.wasm)
+    }
+
+    /// Offsets of all units in `.debug_info`, ascending.
+    pub(crate) fn unit_offsets(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..).map_while(|number| self.index.offset(number))
+    }
+
+    /// File offset of the code section's contents: address 0 of DWARF.
+    pub(crate) fn code_start(&self) -> u32 {
+        self.layout.code_start
     }
 
     /// What debug information there is.

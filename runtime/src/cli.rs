@@ -23,6 +23,7 @@ mod cmin;
 mod cover;
 mod demo;
 mod fuzz;
+mod influence;
 mod inspect;
 mod list;
 pub mod manual;

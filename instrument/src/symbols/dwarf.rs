@@ -13,13 +13,13 @@ use gimli::{
     RawRngListEntry, Section, UnitHeader,
 };
 
-pub(super) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
-pub(super) type Dwarf<'a> = gimli::Dwarf<Bytes<'a>>;
-pub(super) type GimliUnit<'a> = gimli::Unit<Bytes<'a>>;
-pub(super) type Value<'a> = AttributeValue<Bytes<'a>>;
+pub(crate) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Dwarf<'a> = gimli::Dwarf<Bytes<'a>>;
+pub(crate) type GimliUnit<'a> = gimli::Unit<Bytes<'a>>;
+pub(crate) type Value<'a> = AttributeValue<Bytes<'a>>;
 
 /// Debug sections larger than this together are not read.
-pub(super) const BYTES_MAX: usize = 256 << 20;
+pub(crate) const BYTES_MAX: usize = 256 << 20;
 
 /// Abbreviations of one unit: an unoptimised C++ unit has 20 KB.
 const ABBREVIATION_BYTES: usize = 1 << 20;
@@ -32,14 +32,14 @@ const TOMBSTONES: u64 = 0xffff_0000;
 
 /// Where the debug sections lie in the file.
 #[derive(Default)]
-pub(super) struct Sections {
+pub(crate) struct Sections {
     pieces: Vec<(String, Range<usize>)>,
     bytes: usize,
 }
 
 impl Sections {
     /// Remembers a custom section if it is one of DWARF's. The first of its name counts.
-    pub(super) fn note(&mut self, name: &str, start: usize, len: usize) {
+    pub(crate) fn note(&mut self, name: &str, start: usize, len: usize) {
         let known = name.starts_with(".debug_") && name.len() < 32;
         if known && !self.pieces.iter().any(|(other, _)| other == name) && self.pieces.len() < 64 {
             self.pieces.push((name.to_string(), start..start + len));
@@ -47,16 +47,16 @@ impl Sections {
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn too_large(&self) -> bool {
+    pub(crate) fn too_large(&self) -> bool {
         self.bytes > BYTES_MAX
     }
 
     /// The sections as gimli wants them; all empty when they are too large. Costs a few dozen comparisons.
-    pub(super) fn dwarf<'a>(&self, wasm: &'a [u8]) -> Dwarf<'a> {
+    pub(crate) fn dwarf<'a>(&self, wasm: &'a [u8]) -> Dwarf<'a> {
         let load = |id: gimli::SectionId| {
             let piece = self
                 .pieces
@@ -74,29 +74,29 @@ impl Sections {
 }
 
 /// How many steps are left. A step is an attribute, an entry, a range or a few bytes of abbreviations.
-pub(super) struct Budget(pub(super) u64);
+pub(crate) struct Budget(pub(crate) u64);
 
 impl Budget {
     /// Takes `steps`, or `None` when there are not that many.
-    pub(super) fn take(&mut self, steps: usize) -> Option<()> {
+    pub(crate) fn take(&mut self, steps: usize) -> Option<()> {
         self.0 = self.0.checked_sub(steps as u64)?;
         Some(())
     }
 }
 
 /// The root of a unit: what its own attributes say.
-pub(super) struct Root<'a> {
-    pub(super) unit: GimliUnit<'a>,
-    pub(super) code: Code<'a>,
+pub(crate) struct Root<'a> {
+    pub(crate) unit: GimliUnit<'a>,
+    pub(crate) code: Code<'a>,
     /// Offset of its line program in `.debug_line`.
-    pub(super) lines: Option<usize>,
+    pub(crate) lines: Option<usize>,
     /// Whether it was written in Rust.
-    pub(super) is_rust: bool,
+    pub(crate) is_rust: bool,
 }
 
 /// Attributes that say where an entry's code lies.
 #[derive(Default)]
-pub(super) struct Code<'a> {
+pub(crate) struct Code<'a> {
     low: Option<Value<'a>>,
     high: Option<Value<'a>>,
     ranges: Option<Value<'a>>,
@@ -104,7 +104,7 @@ pub(super) struct Code<'a> {
 
 impl<'a> Code<'a> {
     /// Takes `value` if it is one of them.
-    pub(super) fn note(&mut self, name: gimli::DwAt, value: Value<'a>) {
+    pub(crate) fn note(&mut self, name: gimli::DwAt, value: Value<'a>) {
         match name {
             gimli::DW_AT_low_pc => self.low = Some(value),
             gimli::DW_AT_high_pc => self.high = Some(value),
@@ -115,7 +115,7 @@ impl<'a> Code<'a> {
 
     /// Calls `add` with each range that can be code of a module with `code_bytes` bytes of it: not empty, not at 0
     /// (where linkers leave functions that they dropped), not a tombstone. Stops when the budget is used up.
-    pub(super) fn ranges(
+    pub(crate) fn ranges(
         &self,
         dwarf: &Dwarf<'a>,
         unit: &GimliUnit<'a>,
@@ -195,7 +195,7 @@ fn range_list(
 }
 
 /// Opens the unit at `offset` of `.debug_info`: its header, its abbreviations and its first entry.
-pub(super) fn open<'a>(
+pub(crate) fn open<'a>(
     dwarf: &Dwarf<'a>,
     offset: usize,
     abbreviations: Option<Arc<Abbreviations>>,
@@ -254,6 +254,9 @@ fn root<'a>(
             (gimli::DW_AT_rnglists_base, Value::DebugRngListsBase(base)) => {
                 unit.rnglists_base = base
             }
+            (gimli::DW_AT_loclists_base, Value::DebugLocListsBase(base)) => {
+                unit.loclists_base = base
+            }
             _ => {}
         }
     })?;
@@ -272,7 +275,7 @@ fn root<'a>(
 }
 
 /// Calls `note` with each attribute of the entry at `offset`, or of the first one.
-pub(super) fn attributes<'a>(
+pub(crate) fn attributes<'a>(
     header: &UnitHeader<Bytes<'a>>,
     abbreviations: &Abbreviations,
     offset: Option<usize>,
@@ -292,7 +295,7 @@ pub(super) fn attributes<'a>(
 }
 
 /// The abbreviations at `offset`, if they end within [`ABBREVIATION_BYTES`].
-pub(super) fn read_abbreviations(
+pub(crate) fn read_abbreviations(
     dwarf: &Dwarf<'_>,
     offset: usize,
     budget: &mut Budget,
@@ -346,7 +349,7 @@ fn abbreviations_end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The text of an attribute, cut after [`TEXT_BYTES`].
-pub(super) fn text<'a>(
+pub(crate) fn text<'a>(
     dwarf: &Dwarf<'a>,
     unit: &GimliUnit<'a>,
     value: Value<'a>,

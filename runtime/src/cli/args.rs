@@ -284,9 +284,46 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub struct InspectArgs {
     /// The module
     pub target: PathBuf,
+    /// Show instead which types influence the branches of a line, or of the module, nearest first
+    #[arg(
+        long,
+        value_name = "FILE:LINE",
+        num_args = 0..=1,
+        default_missing_value = "",
+        value_parser = parse_place
+    )]
+    pub influence: Option<Place>,
+    /// A beginning of a path whose sources are yours although they lie where libraries do; may be repeated
+    #[arg(long, value_name = "PATH", requires = "influence")]
+    pub own: Vec<String>,
     /// One JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// See [`InspectArgs::influence`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The whole module.
+    All,
+    /// A line of a file, named by the end of its path.
+    Line(String, u32),
+}
+
+/// A line as in `parser.c:120`; nothing is everything.
+fn parse_place(text: &str) -> Result<Place, String> {
+    if text.is_empty() {
+        return Ok(Place::All);
+    }
+    let place = text
+        .rsplit_once(':')
+        .and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    match place {
+        Some((file, line)) if !file.is_empty() && line > 0 => {
+            Ok(Place::Line(file.to_owned(), line))
+        }
+        _ => Err("expected FILE:LINE, as in parser.c:120".to_owned()),
+    }
 }
 
 /// `sandglass list`

@@ -9,6 +9,7 @@ use sandglass_instrument::printable::printable;
 use serde::Serialize;
 
 use super::args::InspectArgs;
+use super::influence;
 use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::number;
@@ -46,6 +47,10 @@ struct Inspection {
 
 pub(super) fn run(args: InspectArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    if let Some(place) = &args.influence {
+        influence::run(&args, place, &module)?;
+        return Ok(exit_code::FINE);
+    }
     let inspection = inspect(&module);
     let mut out = Sink::stdout();
     if args.json {

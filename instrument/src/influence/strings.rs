@@ -1,0 +1,134 @@
+//! The table of strings: texts in data segments whose address is a constant in application code that the entry reaches.
+//!
+//! In: the module. Out: byte strings, each once, in the order of the code. C ends texts with a zero byte. Rust and Zig
+//! pass the length beside the address, so a text that runs into the next one is cut where a constant nearby says so.
+//! Addresses in tables of data are not in code and do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wasmparser::Operator;
+
+use super::outline::Outline;
+
+/// Strings that are kept.
+const STRINGS_MAX: usize = 4096;
+
+/// The longest and the shortest.
+const BYTES_MAX: usize = 256;
+const BYTES_MIN: usize = 2;
+
+/// How many constants beside an address may be its length: without optimisation both pass through locals.
+const NEIGHBOURS: usize = 2;
+
+/// The strings of the functions for which `is_own` says so, of those that `roots` reach.
+pub(super) fn strings(
+    outline: &Outline<'_>,
+    roots: &[u32],
+    is_own: &dyn Fn(u32) -> bool,
+) -> Vec<Vec<u8>> {
+    let data = Data::new(outline);
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (function, constants) in reachable(outline, roots, is_own) {
+        if !is_own(function) {
+            continue;
+        }
+        for (position, address) in constants.iter().enumerate() {
+            let after = constants[position + 1..].iter().take(NEIGHBOURS);
+            let before = constants[..position].iter().rev().take(NEIGHBOURS);
+            let lengths = after.chain(before).copied().collect::<Vec<_>>();
+            if let Some(text) = data.text(*address, &lengths)
+                && found.len() < STRINGS_MAX
+                && seen.insert(text)
+            {
+                found.push(text.to_vec());
+            }
+        }
+    }
+    found
+}
+
+/// The functions that `roots` reach, ascending, with the constants of those that are one's own. An indirect call reaches
+/// all functions of its type in tables.
+fn reachable(
+    outline: &Outline<'_>,
+    roots: &[u32],
+    is_own: &dyn Fn(u32) -> bool,
+) -> BTreeMap<u32, Vec<u64>> {
+    let mut tabled: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for function in &outline.tabled {
+        if let Some(ty) = outline.functions.get(*function as usize) {
+            tabled.entry(*ty).or_default().insert(*function);
+        }
+    }
+    let mut found = BTreeMap::new();
+    let mut work = roots.to_vec();
+    while let Some(function) = work.pop() {
+        if found.contains_key(&function) {
+            continue;
+        }
+        let mut constants = Vec::new();
+        let body = function
+            .checked_sub(outline.imported)
+            .and_then(|position| outline.bodies.get(position as usize));
+        let reader = body.and_then(|body| body.get_operators_reader().ok());
+        for operator in reader.into_iter().flatten().map_while(Result::ok) {
+            match operator {
+                Operator::I32Const { value } => constants.push(u64::from(value as u32)),
+                Operator::I64Const { value } => constants.push(value as u64),
+                Operator::Call { function_index }
+                | Operator::ReturnCall { function_index }
+                | Operator::RefFunc { function_index } => work.push(function_index),
+                Operator::CallIndirect { type_index, .. }
+                | Operator::ReturnCallIndirect { type_index, .. } => {
+                    // Once is enough.
+                    work.extend(tabled.remove(&type_index).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        if !is_own(function) {
+            constants = Vec::new();
+        }
+        found.insert(function, constants);
+    }
+    found
+}
+
+/// The segments by address.
+struct Data<'a> {
+    segments: Vec<(u64, &'a [u8])>,
+}
+
+impl<'a> Data<'a> {
+    fn new(outline: &Outline<'a>) -> Data<'a> {
+        let mut segments = outline.data.clone();
+        segments.sort_by_key(|(start, _)| *start);
+        Data { segments }
+    }
+
+    /// The text at `address`: up to a zero byte, or as long as one of `lengths`.
+    fn text(&self, address: u64, lengths: &[u64]) -> Option<&'a [u8]> {
+        let after = self
+            .segments
+            .partition_point(|(start, _)| *start <= address);
+        let (start, bytes) = self.segments.get(after.checked_sub(1)?)?;
+        let rest = bytes.get(usize::try_from(address - start).ok()?..)?;
+        let rest = &rest[..rest.len().min(BYTES_MAX + 1)];
+        let run = rest.iter().position(|byte| !is_text(*byte));
+        let run = run.unwrap_or(rest.len());
+        let fits = |length: &u64| (BYTES_MIN as u64..=run as u64).contains(length);
+        let length = match rest.get(run) {
+            Some(0) => run,
+            _ => *lengths.iter().find(|length| fits(length))? as usize,
+        };
+        let text = &rest[..length];
+        let is_text = std::str::from_utf8(text).is_ok();
+        (is_text && (BYTES_MIN..=BYTES_MAX).contains(&length)).then_some(text)
+    }
+}
+
+/// What texts are made of: printable, white space, and what UTF-8 has beyond ASCII.
+fn is_text(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0x80..)
+}
