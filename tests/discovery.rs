@@ -107,6 +107,7 @@ fn campaigns(
                     .collect(),
                 settings: settings.clone(),
                 slow_factor: 100,
+                targets: Arc::default(),
                 spec: find(guidance).expect("a guidance"),
             };
             campaign(

@@ -89,7 +89,8 @@ fn probes(text: &str) -> Probes {
         .expect("the first line says how to build it")
         .split(' ')
         .collect::<Vec<_>>();
-    let known = |word: &&str| ["edges", "fast", "plain", "compares", "marks", "paths"].contains(word);
+    let known =
+        |word: &&str| ["edges", "fast", "plain", "compares", "marks", "paths"].contains(word);
     assert!(words.iter().all(known), "{words:?}");
     Probes {
         counts: !words.contains(&"plain"),

@@ -3,9 +3,9 @@
 //! An indirect call may reach every function of its type that has its address taken. All
 //! answers err on the side of "yes".
 
+use sandglass_abi as abi;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, Instr};
-use sandglass_abi as abi;
 use walrus::{
     ConstExpr, ElementItems, FunctionId, FunctionKind, GlobalKind, ImportKind, Module, TypeId,
     ValType,
