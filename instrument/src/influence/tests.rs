@@ -316,9 +316,9 @@ fn strings_are_those_that_reachable_code_names() {
     .expect("the text is a module");
     let outline = Outline::new(&wasm);
     let roots = [outline.exports["_start"]];
-    let found = strings::strings(&outline, &roots, &|_| true);
+    let found = strings::strings(&outline, &roots, &|_| Some(strings::Ends::Zeros));
     assert_eq!(found, [b"hello".to_vec(), b"world".to_vec()]);
-    assert!(strings::strings(&outline, &roots, &|_| false).is_empty());
+    assert!(strings::strings(&outline, &roots, &|_| None).is_empty());
 }
 
 #[test]
