@@ -52,10 +52,12 @@ const EXPECTED: [Expected; 15] = [
         ],
         lost: &[],
     },
-    // tax_of returns what it loads through its parameter: two steps more.
+    // tax_of returns what it loads through its parameter: two steps more. The region is a part of the customer, and loaded
+    // with its tax.
     Expected {
         line: "if (tax_of(o->customer) > 20)",
         exact: &[
+            ("region", 2),
             ("customer", 3),
             ("order", 5),
             ("item", 7),

@@ -31,8 +31,8 @@
 //! globals across calls.
 //!
 //! **Bounds.** [`InfluenceOptions::branch_steps`] nodes a walk; steps of renaming in proportion to a function's operators;
-//! four million values and 200 million steps in all. Walks go nearest first, so what a bound cuts off is the farthest. No recursion; the answer
-//! is a function of the bytes and the options.
+//! four million values and 200 million steps in all. Walks go nearest first, so what a bound cuts off is the farthest. No
+//! recursion; the answer is a function of the bytes and the options.
 
 mod build;
 mod callers;
@@ -58,6 +58,7 @@ use build::Context;
 use debug::Debug;
 use graph::Graph;
 use outline::Outline;
+use strings::Ends;
 use targets::{Names, unify, walk};
 
 /// Values of all functions together, a hundred bytes each. SQLite has a quarter of a million.
@@ -188,8 +189,16 @@ pub fn influences(wasm: &[u8], options: &InfluenceOptions) -> Influences {
         .iter()
         .filter_map(|name| outline.exports.get(name).copied())
         .collect::<Vec<_>>();
+    let whose = |function: u32| {
+        let first = own.get(&function)?.first()?;
+        Some(if first.file.ends_with(".rs") {
+            Ends::Lengths
+        } else {
+            Ends::Zeros
+        })
+    };
     let mut found = Influences {
-        strings: strings::strings(&outline, &roots, &|function| own.contains_key(&function)),
+        strings: strings::strings(&outline, &roots, &whose),
         ..Influences::default()
     };
     found.missing = match symbols.debug_info() {
@@ -210,8 +219,10 @@ pub fn influences(wasm: &[u8], options: &InfluenceOptions) -> Influences {
     let code_bytes = u32::try_from(wasm.len()).map_or(u32::MAX, |bytes| bytes - code_start);
     let debug = Debug::new(&symbols, code_bytes, &|start| starts.contains(&start));
     found.is_cut = debug.is_cut;
-    if debug.types.is_empty() {
+    let has_variables = |function: &debug::Function| !function.variables.is_empty();
+    if !debug.functions.values().any(has_variables) {
         found.missing = Some(Missing::OnlyLines);
+        return found;
     }
     let context = Context {
         outline: &outline,

@@ -17,7 +17,8 @@ use super::graph::{Base, Branch, Graph, Kind, Place, Value};
 use super::outline::Outline;
 use super::ssa::{Block, Blocks, Variable};
 
-/// Steps of renaming for each operator of a function, and at most. SQLite's functions need 8 at worst.
+/// Steps of renaming for each operator of a function, and at most. Real ones need 5 (QuickJS's
+/// interpreter).
 const STEPS_PER_OPERATOR: u64 = 100;
 const STEPS_MAX: u64 = 8_000_000;
 

@@ -40,10 +40,19 @@ pub(super) struct Type {
     pub(super) count: u64,
     /// What it points to, is an array of, or is another name of.
     pub(super) target: Option<Die>,
-    /// Offset and type of its members, those of variants included.
-    pub(super) members: Vec<(u64, Die)>,
+    /// Those of variants included.
+    pub(super) members: Vec<Member>,
     /// The types that it was instantiated with.
     pub(super) parameters: Vec<Die>,
+}
+
+/// A member of a structure.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) offset: u64,
+    pub(super) ty: Die,
+    /// It is all that one variant of an enumeration holds.
+    pub(super) is_variant: bool,
 }
 
 impl Default for Type {

@@ -1,8 +1,9 @@
 //! The table of strings: texts in data segments whose address is a constant in application code that the entry reaches.
 //!
-//! In: the module. Out: byte strings, each once, in the order of the code. C ends texts with a zero byte. Rust and Zig
-//! pass the length beside the address, so a text that runs into the next one is cut where a constant nearby says so.
-//! Addresses in tables of data are not in code and do not count.
+//! In: the module. Out: byte strings, each once, in the order of the code. C ends texts with a zero byte. Rust passes the
+//! length beside the address, so a text is as long as a constant nearby says; what `println!` and its kind print has its
+//! length in another form there, and comes out longer than it is. Addresses in tables of data are not in code and do not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,24 +21,31 @@ const BYTES_MIN: usize = 2;
 /// How many constants beside an address may be its length: without optimisation both pass through locals.
 const NEIGHBOURS: usize = 2;
 
-/// The strings of the functions for which `is_own` says so, of those that `roots` reach.
+/// How a language says where texts end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    Zeros,
+    Lengths,
+}
+
+/// The strings of the functions that are one's own, of those that `roots` reach.
 pub(super) fn strings(
     outline: &Outline<'_>,
     roots: &[u32],
-    is_own: &dyn Fn(u32) -> bool,
+    whose: &dyn Fn(u32) -> Option<Ends>,
 ) -> Vec<Vec<u8>> {
     let data = Data::new(outline);
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for (function, constants) in reachable(outline, roots, is_own) {
-        if !is_own(function) {
+    for (function, constants) in reachable(outline, roots, whose) {
+        let Some(ends) = whose(function) else {
             continue;
-        }
+        };
         for (position, address) in constants.iter().enumerate() {
             let after = constants[position + 1..].iter().take(NEIGHBOURS);
             let before = constants[..position].iter().rev().take(NEIGHBOURS);
             let lengths = after.chain(before).copied().collect::<Vec<_>>();
-            if let Some(text) = data.text(*address, &lengths)
+            if let Some(text) = data.text(*address, &lengths, ends)
                 && found.len() < STRINGS_MAX
                 && seen.insert(text)
             {
@@ -53,7 +61,7 @@ pub(super) fn strings(
 fn reachable(
     outline: &Outline<'_>,
     roots: &[u32],
-    is_own: &dyn Fn(u32) -> bool,
+    whose: &dyn Fn(u32) -> Option<Ends>,
 ) -> BTreeMap<u32, Vec<u64>> {
     let mut tabled: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for function in &outline.tabled {
@@ -87,7 +95,7 @@ fn reachable(
                 _ => {}
             }
         }
-        if !is_own(function) {
+        if whose(function).is_none() {
             constants = Vec::new();
         }
         found.insert(function, constants);
@@ -107,8 +115,8 @@ impl<'a> Data<'a> {
         Data { segments }
     }
 
-    /// The text at `address`: up to a zero byte, or as long as one of `lengths`.
-    fn text(&self, address: u64, lengths: &[u64]) -> Option<&'a [u8]> {
+    /// The text at `address`: up to a zero byte, or as long as the first of `lengths` that is not too long.
+    fn text(&self, address: u64, lengths: &[u64], ends: Ends) -> Option<&'a [u8]> {
         let after = self
             .segments
             .partition_point(|(start, _)| *start <= address);
@@ -118,9 +126,12 @@ impl<'a> Data<'a> {
         let run = rest.iter().position(|byte| !is_text(*byte));
         let run = run.unwrap_or(rest.len());
         let fits = |length: &u64| (BYTES_MIN as u64..=run as u64).contains(length);
-        let length = match rest.get(run) {
-            Some(0) => run,
-            _ => *lengths.iter().find(|length| fits(length))? as usize,
+        let given = lengths.iter().find(|length| fits(length));
+        let given = given.map(|length| *length as usize);
+        let whole = (rest.get(run) == Some(&0)).then_some(run);
+        let length = match ends {
+            Ends::Zeros => whole.or(given)?,
+            Ends::Lengths => given.or(whole)?,
         };
         let text = &rest[..length];
         let is_text = std::str::from_utf8(text).is_ok();

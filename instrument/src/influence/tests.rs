@@ -316,9 +316,9 @@ fn strings_are_those_that_reachable_code_names() {
     .expect("the text is a module");
     let outline = Outline::new(&wasm);
     let roots = [outline.exports["_start"]];
-    let found = strings::strings(&outline, &roots, &|_| true);
+    let found = strings::strings(&outline, &roots, &|_| Some(strings::Ends::Zeros));
     assert_eq!(found, [b"hello".to_vec(), b"world".to_vec()]);
-    assert!(strings::strings(&outline, &roots, &|_| false).is_empty());
+    assert!(strings::strings(&outline, &roots, &|_| None).is_empty());
 }
 
 #[test]
@@ -357,4 +357,43 @@ fn what_is_not_valid_does_no_harm() {
             let _ = build::graph(&context, 0, body, &mut 1_000_000);
         }
     }
+}
+
+/// Loops in loops with branches to all of them, and thousands of locals: each local would be joined at each label.
+#[test]
+fn a_function_that_takes_too_much_work_is_given_up() {
+    let (locals, loops) = (2000, 150);
+    let mut text = String::from("(module (func (param i32) (local");
+    text.push_str(&" i32".repeat(locals));
+    text.push(')');
+    for number in 0..loops {
+        text.push_str(&format!("(loop $l{number} (block "));
+    }
+    for round in 0..300 {
+        let local = |factor: usize| 1 + round * factor % locals;
+        let (to, left, right) = (local(7), local(13), local(29));
+        text.push_str(&format!(
+            "(local.set {to} (i32.add (local.get {left}) (local.get {right}))) (block (br_table"
+        ));
+        for number in 0..loops {
+            text.push_str(&format!(" {}", 1 + number * 2));
+        }
+        text.push_str(&format!(" 0 (local.get {})))", local(3)));
+    }
+    for number in (0..loops).rev() {
+        text.push_str(&format!(") (br_if $l{number} (local.get {})))", 1 + number));
+    }
+    text.push_str("))");
+    let wasm = wat::parse_str(&text).expect("the text is a module");
+    let outline = Outline::new(&wasm);
+    let debug = Debug::default();
+    let context = Context {
+        outline: &outline,
+        debug: &debug,
+        code_start: 0,
+    };
+    let mut work = 1_000_000;
+    let graph = build::graph(&context, 0, &outline.bodies[0], &mut work);
+    assert!(graph.is_none());
+    assert!(work < 1_000_000);
 }

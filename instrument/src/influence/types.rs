@@ -77,7 +77,7 @@ impl<'a> Types<'a> {
                         work.extend(ty.parameters.iter().rev().map(|die| (*die, None)));
                     }
                     Within::Members => {
-                        work.extend(ty.members.iter().rev().map(|(_, die)| (*die, None)));
+                        work.extend(ty.members.iter().rev().map(|member| (member.ty, None)));
                     }
                     Within::Itself => {
                         let name = if ty.name.is_empty() {
@@ -149,18 +149,27 @@ fn within(ty: &Type) -> Within {
         "__gnu_cxx::",
         "__va_list",
     ];
-    if name.starts_with("&[") || name.starts_with("&mut [") || name.starts_with('(') {
-        return Within::Members;
-    }
-    if name.starts_with("alloc::boxed::Box<[") {
+    const WIDE: [&str; 6] = [
+        "&[",
+        "&mut [",
+        "*const [",
+        "*mut [",
+        "(",
+        "alloc::boxed::Box<[",
+    ];
+    // Pointers with a length, and tuples.
+    if is_of(name, &WIDE) {
         return Within::Members;
     }
     let is_text = TEXTS.contains(&last) && (!name.contains("::") || is_of(name, &own));
     if is_text || name.contains("{closure") || name.contains("{async") {
         return Within::Nothing;
     }
-    // A reference to a trait's object, in Rust: who implements it is not known.
-    if name.starts_with("&dyn ") || name.starts_with("&mut dyn ") || name.starts_with("dyn ") {
+    // A trait's object, in Rust: who implements it is not known.
+    if is_of(
+        name,
+        &["dyn ", "&dyn ", "&mut dyn ", "*const dyn ", "*mut dyn "],
+    ) {
         return Within::Nothing;
     }
     if is_of(name, &own) {
@@ -237,26 +246,44 @@ pub(super) fn has_parts(debug: &Debug, die: Die) -> bool {
     false
 }
 
-/// The type of the member of structure `die` at `offset`, innermost structures included. A negative offset has none.
-pub(super) fn member_at(debug: &Debug, die: Die, offset: i64) -> Option<Die> {
-    let (mut at, mut offset) = (die, u64::try_from(offset).ok()?);
+/// The types of what a structure holds at `offset`: its member, that one's member, and so on to what is no structure. Which
+/// variant an enumeration of Rust is at the moment is not known, so variants are walked through but do not count.
+pub(super) fn members_at(debug: &Debug, die: Die, offset: i64) -> Vec<Die> {
+    let mut found = Vec::new();
+    let (mut at, Ok(mut offset)) = (die, u64::try_from(offset)) else {
+        return found;
+    };
     for _ in 0..LINKS_MAX {
-        let ty = debug.types.get(&at)?;
+        let Some(ty) = debug.types.get(&at) else {
+            break;
+        };
         // Elements of an array of structures are alike.
         if ty.bytes > 0 {
             offset %= ty.bytes;
         }
-        let (start, member) = *ty
-            .members
-            .iter()
-            .take(MEMBERS_MAX)
-            .filter(|(start, member)| *start <= offset && offset - start < debug.bytes(*member))
-            .max_by_key(|(start, _)| *start)?;
-        offset -= start;
-        match peeled(debug, member) {
+        let around = ty.members.iter().take(MEMBERS_MAX).filter(|member| {
+            member.offset <= offset && offset - member.offset < size(debug, member.ty)
+        });
+        let Some(member) = around.max_by_key(|member| (member.offset, size(debug, member.ty)))
+        else {
+            break;
+        };
+        offset -= member.offset;
+        if !member.is_variant {
+            found.push(member.ty);
+        }
+        match peeled(debug, member.ty) {
             Some(inner) if debug.types.get(&inner).is_some_and(is_structure) => at = inner,
-            _ => return Some(member),
+            _ => break,
         }
     }
-    None
+    found
+}
+
+/// The size of a member. In Rust some take no room.
+fn size(debug: &Debug, die: Die) -> u64 {
+    match debug.types.get(&die) {
+        Some(ty) if is_structure(ty) => ty.bytes,
+        _ => debug.bytes(die),
+    }
 }

@@ -11,7 +11,7 @@ use super::{Build, NOTHING};
 use crate::influence::debug::Die;
 use crate::influence::graph::{Base, Kind, Place, Value};
 use crate::influence::ssa::Variable;
-use crate::influence::types::{has_parts, member_at, pointed_at};
+use crate::influence::types::{has_parts, members_at, pointed_at};
 
 /// Constants below this are numbers, unless they are used as addresses.
 pub(super) const ADDRESS_MIN: i64 = 1024;
@@ -266,11 +266,12 @@ impl Build<'_> {
                         self.declare(whole, die);
                         content.push(whole);
                         let part = self.graph.add(Kind::Op { step: 1 }, content);
-                        let member = pointed_at(self.context.debug, die).and_then(|die| {
-                            member_at(self.context.debug, die, place.offset - start)
-                        });
-                        if let Some(member) = member {
-                            self.declare(part, member);
+                        if let Some(structure) = pointed_at(self.context.debug, die) {
+                            let offset = place.offset.wrapping_sub(start);
+                            self.declare_all(
+                                part,
+                                members_at(self.context.debug, structure, offset),
+                            );
                         }
                         part
                     }
@@ -298,11 +299,9 @@ impl Build<'_> {
                     self.declare(whole, die);
                     from.push(whole);
                 }
-                let member = self.member(address, by);
+                let members = self.members(address, by);
                 let value = self.graph.add(Kind::Op { step: 1 }, from);
-                if let Some(member) = member {
-                    self.declare(value, member);
-                }
+                self.declare_all(value, members);
                 value
             }
         }
@@ -314,14 +313,21 @@ impl Build<'_> {
             .flatten()
     }
 
-    /// The type of the member that a load through `address` reads.
-    fn member(&self, address: Value, by: i64) -> Option<Die> {
+    /// The types of the members that a load through `address` reads.
+    fn members(&self, address: Value, by: i64) -> Vec<Die> {
         let (root, distance) = self.graph.node(address).root;
-        let types = &self.graph.node(root).types;
-        let structure = types
-            .iter()
-            .find_map(|die| pointed_at(self.context.debug, *die));
-        member_at(self.context.debug, structure?, distance.wrapping_add(by))
+        let types = self.graph.node(root).types.iter();
+        let mut structures = types.filter_map(|die| pointed_at(self.context.debug, *die));
+        match structures.next() {
+            Some(structure) => members_at(self.context.debug, structure, distance.wrapping_add(by)),
+            None => Vec::new(),
+        }
+    }
+
+    fn declare_all(&mut self, value: Value, types: Vec<Die>) {
+        for ty in types {
+            self.declare(value, ty);
+        }
     }
 
     fn store(&mut self, address: Value, by: i64, value: Value) {
@@ -337,6 +343,10 @@ impl Build<'_> {
             (_, Some((_, die))) => !has_parts(self.context.debug, die),
             (_, None) => true,
         };
+        // As with a local: the variable's type is that of what it holds.
+        if let (true, Some((_, die))) = (is_whole, named.known) {
+            self.declare(value, die);
+        }
         self.put(named.variable, value, is_whole);
     }
 

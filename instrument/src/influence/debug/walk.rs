@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use super::location::{self, Spot};
-use super::{Debug, Die, ENTRIES_MAX, NAMESPACES_MAX, Said, Type, Variable};
+use super::{Debug, Die, ENTRIES_MAX, Member, NAMESPACES_MAX, Said, Type, Variable};
 use crate::symbols::dwarf::{Budget, Dwarf, Root};
 
 /// What an open entry is.
@@ -87,8 +87,13 @@ impl<'d, 'a> Walk<'d, 'a> {
         match entry.tag {
             gimli::DW_TAG_namespace => Some(Open::Namespace(entry.name)),
             gimli::DW_TAG_member | gimli::DW_TAG_inheritance => {
+                let is_variant = matches!(self.open.last(), Some((_, Open::Other)));
                 if let (Some(outer), Some(ty)) = (self.outer_type(), entry.ty) {
-                    outer.members.push((entry.member_offset, ty));
+                    outer.members.push(Member {
+                        offset: entry.member_offset,
+                        ty,
+                        is_variant,
+                    });
                 }
                 Some(Open::Other)
             }
