@@ -289,6 +289,9 @@ impl Worker {
         self.limits.fuel = fuel;
         self.fast.set_fuel_limit(fuel);
         self.compares = None;
+        if let Some(generator) = &mut self.generator {
+            generator.set_fuel_limit(fuel);
+        }
         if let Some(plain) = &mut self.plain {
             plain.set_fuel_limit(fuel);
         }

@@ -214,6 +214,16 @@ impl ChoiceSequence {
         })
     }
 
+    /// The same without what is not stored.
+    pub(crate) fn to_keep(&self) -> ChoiceSequence {
+        ChoiceSequence {
+            paths: Paths::default(),
+            nodes: self.nodes.clone(),
+            payload: self.payload.clone(),
+            spans: self.spans.clone(),
+        }
+    }
+
     /// Whether it could have been recorded: every value is in its domain, the payload is what the
     /// nodes say, and spans lie within. For sequences that come from a file.
     pub fn is_sound(&self) -> bool {

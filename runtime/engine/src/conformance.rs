@@ -395,6 +395,32 @@ pub fn does_not_see_lookahead(spec: &'static Spec) {
     assert_eq!(campaign(false), campaign(true), "{}: cut", spec.name);
 }
 
+/// Seeds are run once each, and then something else; so is whatever breaks.
+pub fn goes_on(spec: &'static Spec) {
+    let breaks = |_: &[u8]| Trace {
+        exit: Some(Exit::Hang),
+        ..Trace::default()
+    };
+    let targets: [fn(&[u8]) -> Trace; 2] = [breaks, toy];
+    for target in targets {
+        for seeds in [vec![], vec![vec![3; 40], vec![5; 50]]] {
+            let config = Config {
+                seeds,
+                ..config(spec, 7)
+            };
+            let mut engine = Engine::new(config).expect("defaults are right");
+            let inputs = std::cell::RefCell::new(BTreeSet::new());
+            let target = |input: &[u8]| {
+                inputs.borrow_mut().insert(input.to_vec());
+                target(input)
+            };
+            run(&mut engine, &target, 2_000, 1);
+            let different = inputs.borrow().len();
+            assert!(different > 200, "{}: {different} inputs", spec.name);
+        }
+    }
+}
+
 /// A target that always breaks, one without probes, and a campaign without seeds go on regardless.
 pub fn survives_poor_targets(spec: &'static Spec) {
     let breaks = |_: &[u8]| Trace {
@@ -475,6 +501,11 @@ mod tests {
     #[test]
     fn every_guidance_survives_poor_targets() {
         ALL.iter().for_each(|spec| survives_poor_targets(spec));
+    }
+
+    #[test]
+    fn every_guidance_goes_on() {
+        ALL.iter().for_each(|spec| goes_on(spec));
     }
 
     #[test]

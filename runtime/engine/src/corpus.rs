@@ -128,7 +128,8 @@ impl Corpus {
         let testcase = &mut self.testcases[id.index()];
         testcase.bytes = Arc::from(&detail.input[..]);
         testcase.made = detail.made.as_deref().map(Arc::from);
-        testcase.choices = detail.choices.as_deref().cloned().map(Arc::new);
+        let choices = detail.choices.as_deref();
+        testcase.choices = choices.map(|choices| Arc::new(choices.to_keep()));
         testcase.fuel = fuel;
     }
 }

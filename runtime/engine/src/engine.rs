@@ -603,7 +603,7 @@ impl Engine {
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),
             made: detail.made.as_deref().map(Arc::from),
-            choices: detail.choices.as_deref().cloned().map(Arc::new),
+            choices: (detail.choices.as_deref()).map(|choices| Arc::new(choices.to_keep())),
             fuel: outcome.fuel,
             edges: detail.counts.len() as u32,
             trace_hash: detail.trace_hash,

@@ -27,6 +27,11 @@ impl Generator {
     pub(super) fn probes(&self) -> u32 {
         self.sandbox.program().probe_map().probes.len() as u32
     }
+
+    /// See [`Worker::set_fuel_limit`].
+    pub(super) fn set_fuel_limit(&mut self, fuel: u64) {
+        self.sandbox.set_fuel_limit(fuel);
+    }
 }
 
 /// What a replay shows of a run that drew.

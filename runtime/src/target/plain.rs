@@ -82,5 +82,8 @@ impl Plain {
     /// See [`Worker::set_fuel_limit`].
     pub(super) fn set_fuel_limit(&mut self, fuel: u64) {
         self.target.set_fuel_limit(fuel);
+        if let Some(generator) = &mut self.generator {
+            generator.set_fuel_limit(fuel);
+        }
     }
 }

@@ -4,13 +4,13 @@
 //! whole name and by the last part of it without parameters: a span labelled `Name` or `packets::Name` is of
 //! the type `packets::Name`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::Spec;
 use sandglass_engine::choice::label_id;
-use sandglass_engine::choice::typed::Targets;
+use sandglass_engine::choice::typed::{TargetType, Targets};
 use sandglass_instrument::influence::{InfluenceOptions, influences};
 
 use super::Target;
@@ -23,16 +23,14 @@ impl Target {
             return Ok(Arc::default());
         }
         let found = influences(&self.module.wasm, &InfluenceOptions::standard());
-        let mut distances = BTreeMap::new();
-        // Of several types that a label may mean, the nearest.
-        let mut add = |name: &str, steps: u32| {
-            let distance: &mut u32 = distances.entry(label_id(name.as_bytes())).or_insert(steps);
-            *distance = steps.min(*distance);
-        };
-        for (name, &steps) in &found.types {
-            add(name, steps);
-            add(last_part(name), steps);
-        }
+        let types = found.types.iter().map(|(name, &steps)| {
+            let names = [name.as_str(), last_part(name)];
+            let names = names.iter().filter(|name| !name.is_empty());
+            let mut labels: Vec<u32> = names.map(|name| label_id(name.as_bytes())).collect();
+            labels.dedup();
+            TargetType { labels, steps }
+        });
+        let types = types.collect();
         let influenced: BTreeSet<(u32, u32)> = (found.targets.iter())
             .filter(|branch| !branch.types.is_empty())
             .map(|branch| (branch.function, branch.offset))
@@ -41,7 +39,7 @@ impl Target {
         let probes = program.probe_map().probes.iter().zip(0..);
         let arms = probes.filter(|(probe, _)| influenced.contains(&(probe.function, probe.offset)));
         Ok(Arc::new(Targets {
-            distances,
+            types,
             arms: arms.map(|(_, number)| number).collect(),
         }))
     }

@@ -87,6 +87,11 @@ impl Drawing {
         let width = jqf::width(domain) as u32;
         // A byte at least: what costs nothing can be had without end.
         let left = self.bytes_left.checked_sub(width.max(1));
+        // Nobody makes bytes that there is no room for.
+        let left = left.filter(|left| match domain {
+            Domain::Bytes { min, .. } => min <= *left,
+            _ => true,
+        });
         let answer = left.and_then(|_| self.answer(&draw));
         let answer = answer.ok_or(Stop::Overrun)?;
         let payload = match domain {
@@ -116,6 +121,9 @@ impl Drawing {
             paths,
             ..
         } = &mut self.sequence;
+        if self.wants_paths && paths.is_full() {
+            return None;
+        }
         if self.wants_paths && paths.len() <= nodes.len() {
             paths.push(std::iter::once(flat(draw, nodes.len())));
         }

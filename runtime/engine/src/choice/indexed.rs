@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::geometric::Geometric;
-use super::jqf::{Reading, decode, tape_of, width};
+use super::jqf::{Reading, decode, tape_of, tape_starts, width};
 use super::paths::{Paths, Step, key_of};
 use super::plan::MutationCount;
 use super::source::Answer;
@@ -104,15 +104,10 @@ impl IndexedInput {
     /// What a run drew. Its paths must have been recorded.
     pub fn new(number: u64, choices: &ChoiceSequence) -> IndexedInput {
         assert_eq!(choices.paths.len(), choices.nodes.len(), "a path a draw");
-        let mut starts = vec![0];
-        for (node, payload) in choices.iter() {
-            let end = starts[starts.len() - 1] + (width(node.draw.domain) + payload.len()) as u32;
-            starts.push(end);
-        }
         IndexedInput::from(Stored {
             number,
-            paths: choices.paths.clone(),
-            starts,
+            paths: choices.paths.closed(),
+            starts: tape_starts(choices),
             bytes: tape_of(choices, |_| true),
         })
     }
@@ -140,12 +135,21 @@ impl IndexedInput {
         self.contexts[self.draw_at(byte)]
     }
 
-    /// Where the byte of this index is.
-    fn find(&self, key: u64, nth: u32) -> Option<usize> {
+    /// The draw of this path.
+    fn find_draw(&self, key: u64) -> Option<usize> {
         let at = self.draws.partition_point(|&(other, _)| other < key);
         let &(_, draw) = self.draws.get(at).filter(|&&(other, _)| other == key)?;
-        let byte = self.starts[draw as usize] + nth;
-        (byte < self.starts[draw as usize + 1]).then_some(byte as usize)
+        Some(draw as usize)
+    }
+
+    /// Where the byte of this index is.
+    fn find(&self, key: u64, nth: u32) -> Option<usize> {
+        self.byte_of(self.find_draw(key)?, nth)
+    }
+
+    fn byte_of(&self, draw: usize, nth: u32) -> Option<usize> {
+        let byte = self.starts[draw].checked_add(nth)?;
+        (byte < self.starts[draw + 1]).then_some(byte as usize)
     }
 }
 
@@ -384,8 +388,8 @@ impl Indexed {
         }
     }
 
-    fn byte(&mut self, key: u64, nth: u32) -> u8 {
-        match self.input.find(key, nth) {
+    fn byte(&mut self, key: u64, draw: Option<usize>, nth: u32) -> u8 {
+        match draw.and_then(|draw| self.input.byte_of(draw, nth)) {
             Some(at) => self.bytes[at],
             None => match self.extra.get(&(key, nth)) {
                 Some(&byte) => byte,
@@ -396,16 +400,17 @@ impl Indexed {
 
     /// Answers the draw whose path has this number.
     pub fn answer(&mut self, key: u64, draw: &Draw, payload: &mut Vec<u8>) -> Answer {
+        let known = self.input.find_draw(key);
         let count = width(draw.domain) as u32;
         let mut word = [0; 8];
         for nth in 0..count {
-            word[nth as usize] = self.byte(key, nth);
+            word[nth as usize] = self.byte(key, known, nth);
         }
         let bits = u64::from_le_bytes(word);
         let value = decode(draw.domain, bits, self.reading);
         if let Domain::Bytes { .. } = draw.domain {
             for nth in 0..value as u32 {
-                let byte = self.byte(key, count + nth);
+                let byte = self.byte(key, known, count + nth);
                 payload.push(byte);
             }
         }

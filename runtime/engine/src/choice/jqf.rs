@@ -286,6 +286,18 @@ pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(&Draw) -> bool) -> Vec<u8
     bytes
 }
 
+/// Where each draw's bytes begin in [`tape_of`] all draws, and where those of the last end.
+pub fn tape_starts(sequence: &ChoiceSequence) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(sequence.nodes.len() + 1);
+    let mut end = 0;
+    starts.push(end);
+    for (node, payload) in sequence.iter() {
+        end += (width(node.draw.domain) + payload.len()) as u32;
+        starts.push(end);
+    }
+    starts
+}
+
 /// The length of [`tape_of`] all draws.
 pub fn tape_bytes(sequence: &ChoiceSequence) -> u32 {
     let widths = sequence.nodes.iter().map(|node| width(node.draw.domain));

@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::derive;
 
+/// Steps of one run that are kept, those that paths share counted once. Ordinary generators make a few
+/// for each draw.
+const STEPS_MAX: usize = 1 << 18;
+
 /// One active call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
@@ -61,6 +65,19 @@ impl Paths {
     /// Whether none has.
     pub fn is_empty(&self) -> bool {
         self.draws.is_empty()
+    }
+
+    /// Whether there is no room for another one.
+    pub(super) fn is_full(&self) -> bool {
+        self.nodes.len() >= STEPS_MAX
+    }
+
+    /// The same, to be kept: nothing is added any more.
+    pub(super) fn closed(&self) -> Paths {
+        Paths {
+            last: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// Adds the path of the next draw.

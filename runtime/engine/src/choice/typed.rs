@@ -13,17 +13,25 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ChoiceSequence;
-use super::jqf::width;
+use super::jqf::tape_starts;
 use crate::rng::Rng;
 
 /// What a static analysis says of the target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
-    /// Distance in steps of each type that influences some branch, by the label that names it; at
-    /// least 1.
-    pub distances: BTreeMap<u32, u32>,
+    /// The types that influence some branch.
+    pub types: Vec<TargetType>,
     /// The probes of those branches' arms.
     pub arms: Vec<u32>,
+}
+
+/// A type that influences some branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetType {
+    /// The labels of spans that may name it.
+    pub labels: Vec<u32>,
+    /// How far it is from the nearest such branch, in steps; at least 1.
+    pub steps: u32,
 }
 
 /// One step.
@@ -35,55 +43,61 @@ const ATTEMPTS: u32 = 10;
 
 /// How far each type is by now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Distances {
-    /// By label: as at first, and now.
-    types: BTreeMap<u32, (u64, u64)>,
+pub struct Distances(Vec<Distance>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Distance {
+    labels: Vec<u32>,
+    first: u64,
+    now: u64,
 }
 
 impl Distances {
     /// As the analysis says.
     pub fn new(targets: &Targets) -> Distances {
-        let types = targets.distances.iter();
-        Distances {
-            types: types
-                .map(|(&label, &steps)| {
-                    let distance = (u64::from(steps.max(1)) * STEP).min(DISTANCE_MAX);
-                    (label, (distance, distance))
-                })
-                .collect(),
-        }
+        let types = targets.types.iter();
+        let types = types.map(|of| {
+            let first = (u64::from(of.steps.max(1)) * STEP).min(DISTANCE_MAX);
+            Distance {
+                labels: of.labels.clone(),
+                first,
+                now: first,
+            }
+        });
+        Distances(types.collect())
     }
 
-    /// A type that the input has, by weight; nothing if ten draws found none. Learns from each draw.
+    /// A label of a type that the input has, drawn by weight; nothing if ten draws found none. Learns
+    /// from each draw.
     pub fn choose(&mut self, has: impl Fn(u32) -> bool, rng: &mut Rng) -> Option<u32> {
         for _ in 0..ATTEMPTS {
-            let label = self.draw(rng)?;
-            let (first, now) = self.types.get_mut(&label).expect("it was drawn from these");
-            if has(label) {
-                *now = (*now * 3 / 4).max(*first);
+            let drawn = self.draw(rng)?;
+            let of = &mut self.0[drawn];
+            if let Some(label) = of.labels.iter().copied().find(|&label| has(label)) {
+                of.now = (of.now * 3 / 4).max(of.first);
                 return Some(label);
             }
-            *now = (*now * 4 / 3).min(DISTANCE_MAX);
+            of.now = (of.now * 4 / 3).min(DISTANCE_MAX);
         }
         None
     }
 
     /// A type with weight 1/distance, found from the nearest on.
-    fn draw(&self, rng: &mut Rng) -> Option<u32> {
+    fn draw(&self, rng: &mut Rng) -> Option<usize> {
         // At least 2⁶⁰ / (1000 · 2¹⁶), so that rounding does not matter.
         let weight = |now: u64| (1 << 60) / u128::from(now);
-        let mut near: Vec<(u64, u32)> = (self.types.iter())
-            .map(|(&label, &(_, now))| (now, label))
+        let mut near: Vec<(u64, usize)> = (self.0.iter().enumerate())
+            .map(|(at, of)| (of.now, at))
             .collect();
         near.sort_unstable();
         let total: u128 = near.iter().map(|&(now, _)| weight(now)).sum();
-        let mut at = (u128::from(rng.word()) * total) >> 64;
-        for (now, label) in near {
+        let mut left = (u128::from(rng.word()) * total) >> 64;
+        for (now, at) in near {
             let weight = weight(now);
-            if at < weight {
-                return Some(label);
+            if left < weight {
+                return Some(at);
             }
-            at -= weight;
+            left -= weight;
         }
         None
     }
@@ -100,11 +114,7 @@ pub struct TypeIntervals(BTreeMap<u32, Arc<[Interval]>>);
 impl TypeIntervals {
     /// Those of a run: a byte is of every type that a span around its draw names.
     pub fn new(choices: &ChoiceSequence) -> TypeIntervals {
-        let mut starts = vec![0u32];
-        for (node, payload) in choices.iter() {
-            let end = starts[starts.len() - 1] + (width(node.draw.domain) + payload.len()) as u32;
-            starts.push(end);
-        }
+        let starts = tape_starts(choices);
         let mut found: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
         for span in &choices.spans {
             let (start, end) = (starts[span.first as usize], starts[span.end as usize]);
@@ -139,14 +149,19 @@ mod tests {
     use super::*;
 
     fn distances(steps: &[(u32, u32)]) -> Distances {
+        let of = |&(label, steps): &(u32, u32)| TargetType {
+            labels: vec![label + 100, label],
+            steps,
+        };
         Distances::new(&Targets {
-            distances: steps.iter().copied().collect(),
+            types: steps.iter().map(of).collect(),
             arms: Vec::new(),
         })
     }
 
     fn now(distances: &Distances, label: u32) -> f64 {
-        distances.types[&label].1 as f64 / STEP as f64
+        let of = distances.0.iter().find(|of| of.labels.contains(&label));
+        of.unwrap().now as f64 / STEP as f64
     }
 
     /// Conformance item 11: types are drawn in proportion to 1/distance.
@@ -162,8 +177,8 @@ mod tests {
                 .or_insert(0u32) += 1;
         }
         let total = 1.0 + 0.5 + 0.25 + 0.025;
-        for (label, weight) in [(1, 1.0), (2, 0.5), (3, 0.25), (4, 0.025)] {
-            let share = f64::from(counts[&label]) / f64::from(DRAWS);
+        for (label, weight) in [(1usize, 1.0), (2, 0.5), (3, 0.25), (4, 0.025)] {
+            let share = f64::from(counts[&(label - 1)]) / f64::from(DRAWS);
             let expected = weight / total;
             assert!(
                 (share - expected).abs() < 0.004,
@@ -177,13 +192,13 @@ mod tests {
     fn distances_move_within_their_bounds() {
         let mut rng = Rng::new(2);
         let mut one = distances(&[(7, 12)]);
-        assert_eq!(one.choose(|_| true, &mut rng), Some(7));
+        assert_eq!(one.choose(|label| label == 7, &mut rng), Some(7));
         assert_eq!(now(&one, 7), 12.0);
         // Ten attempts, and each is a third farther away.
         assert_eq!(one.choose(|_| false, &mut rng), None);
         assert!((now(&one, 7) - 12.0 * (4f64 / 3.0).powi(10)).abs() < 0.01);
         let before = now(&one, 7);
-        assert_eq!(one.choose(|_| true, &mut rng), Some(7));
+        assert_eq!(one.choose(|label| label == 7, &mut rng), Some(7));
         assert!((now(&one, 7) - before * 0.75).abs() < 0.01);
         for _ in 0..10 {
             one.choose(|_| false, &mut rng);

@@ -25,7 +25,9 @@ use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::indexed::{Donors, IndexedInput, Splice};
+use crate::choice::jqf::tape_bytes;
 use crate::corpus::TestcaseId;
+use crate::feedback::{TraceId, raw_trace};
 use crate::rng::Rng;
 use crate::settings::{Setting, SettingKind, Settings};
 use crate::trial::Status;
@@ -76,7 +78,7 @@ pub struct Ei {
     /// The round that `donors` are of.
     cycle: u64,
     /// By hit counts: the saved input of a valid run.
-    by_trace: BTreeMap<u64, TestcaseId>,
+    by_trace: BTreeMap<TraceId, TestcaseId>,
     /// Inputs that were made so far.
     made: u64,
     /// Whether what was planned is not what would be planned now.
@@ -134,7 +136,7 @@ impl Guidance for Ei {
         }
         self.refresh_donors();
         // What lies behind the next change is run for nothing. The longer there was none, the
-        // further off the next one is.
+        // further off the next one is: as in `zeugma`.
         let ahead = (self.since / 4 + 1).min(u64::from(room)) as u32;
         let trials = most.min(ahead);
         let children = |parent, seed, first| ChoicePlan::Indexed {
@@ -181,9 +183,10 @@ impl Guidance for Ei {
         let Some(choices) = judged.detail.choices.as_deref().filter(|_| is_valid) else {
             return judgement;
         };
-        match (judgement, self.by_trace.get(&judged.detail.trace_hash)) {
+        let trace = raw_trace(&judged.detail.counts);
+        match (judgement, self.by_trace.get(&trace)) {
             (Judgement::Discard, Some(&id)) => {
-                let bytes = crate::choice::jqf::tape_bytes(choices) as usize;
+                let bytes = tape_bytes(choices) as usize;
                 if bytes < self.inputs[id.index()].len() {
                     return Judgement::Replace(id);
                 }
@@ -207,7 +210,8 @@ impl Guidance for Ei {
             return;
         }
         if judged.outcome.exit.status() == Status::Valid {
-            self.by_trace.insert(judged.detail.trace_hash, id);
+            let trace = raw_trace(&judged.detail.counts);
+            self.by_trace.insert(trace, id);
         }
         self.inputs.push(Arc::clone(&input));
         self.saved.push(input);
@@ -276,15 +280,16 @@ mod tests {
     #[test]
     fn a_smaller_input_takes_the_place_of_a_saved_one() {
         const ONE: &[(u32, u32)] = &[(0, 1)];
-        const TWO: &[(u32, u32)] = &[(0, 1), (1, 1)];
+        const TWO: &[(u32, u32)] = &[(0, 1), (1, 4)];
         let saved = [(Exit::Valid, 9, ONE), (Exit::Valid, 20, TWO)];
         assert_eq!(after(&saved), (vec![9, 20], vec![9, 20]));
         for (run, expected) in [
             ((Exit::Valid, 12, TWO), vec![9, 12]),
             ((Exit::Valid, 20, TWO), vec![9, 20]),
             ((Exit::Invalid, 12, TWO), vec![9, 20]),
-            // Other counts.
-            ((Exit::Valid, 3, &[(1, 1)][..]), vec![9, 20]),
+            // Other counts, also of the same bucket.
+            ((Exit::Valid, 3, &[(1, 4)][..]), vec![9, 20]),
+            ((Exit::Valid, 3, &[(0, 1), (1, 5)][..]), vec![9, 20]),
         ] {
             let (inputs, donors) = after(&[saved[0], saved[1], run]);
             assert_eq!((inputs, donors), (expected, vec![9, 20]), "{run:?}");

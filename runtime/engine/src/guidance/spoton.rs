@@ -20,7 +20,7 @@ use super::zest::{COUNT, Next, STEAL, STICKY, VALID, VALID_ONLY, Zest, seeds};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::indexed::IndexedInput;
+use crate::choice::indexed::{IndexedInput, Splice};
 use crate::choice::typed::{Distances, TypeIntervals};
 use crate::corpus::TestcaseId;
 use crate::ratio::Ratio;
@@ -40,8 +40,8 @@ pub static SPEC: Spec = Spec {
     paths: true,
     targets: true,
     batch: 1,
-    // Each choice of a type depends on the one before.
-    lookahead: 1,
+    // Of seeds and fresh inputs; each choice of a type depends on the one before.
+    lookahead: 128,
     settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
     new,
 };
@@ -74,7 +74,7 @@ pub struct Spoton {
 impl Spoton {
     /// Whether some arm was not taken yet. What has been taken stays so.
     fn has_targets(&mut self, view: &View<'_>) -> bool {
-        let rest = &view.targets.arms[self.taken as usize..];
+        let rest = (view.targets.arms.get(self.taken as usize..)).unwrap_or(&[]);
         let taken = |&&arm: &&u32| view.interest.all.has(arm);
         self.taken += rest.iter().take_while(taken).count() as u32;
         (self.taken as usize) < view.targets.arms.len()
@@ -110,7 +110,7 @@ impl Guidance for Spoton {
                 let plan = ChoicePlan::Indexed {
                     parent: Arc::new(IndexedInput::empty()),
                     donors: Arc::default(),
-                    splice: crate::choice::indexed::Splice::Run,
+                    splice: Splice::Run,
                     seed,
                     first,
                     reading,
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::batch::Plan;
     use crate::choice::paths::Step;
-    use crate::choice::typed::Targets;
+    use crate::choice::typed::{TargetType, Targets};
     use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
     use crate::guidance::script::Script;
     use crate::trial::Exit;
@@ -194,7 +194,10 @@ mod tests {
         let mut strategy = (SPEC.new)(&settings);
         let mut script = Script::new();
         script.targets = Targets {
-            distances: [(1, 2)].into(),
+            types: vec![TargetType {
+                labels: vec![1, 9],
+                steps: 2,
+            }],
             arms: vec![0, 5],
         };
         for &probe in covered {

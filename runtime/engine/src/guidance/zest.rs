@@ -211,6 +211,13 @@ impl Zest {
         (visit, self.rotation.left(covered))
     }
 
+    /// Counts what a child cost.
+    fn spend(&mut self, judged: &Judged<'_>) {
+        if self.flight == Flight::Visit {
+            self.rotation.spend(judged.outcome.fuel);
+        }
+    }
+
     /// The queue.
     pub(super) fn rotation(&self) -> &Rotation {
         &self.rotation
@@ -287,15 +294,24 @@ impl Guidance for Zest {
     }
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        self.rotation.spend(judged.outcome.fuel);
+        self.spend(judged);
         Judgement::Discard
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        self.rotation.spend(judged.outcome.fuel);
+        self.spend(judged);
         let is_valid = judged.outcome.exit.status() == Status::Valid;
         let added = self.coverage.add(&judged.detail.counts, is_valid);
         self.responsibilities = added.responsibilities;
+        if self.valid_only && !is_valid {
+            return Judgement::Discard;
+        }
+        let reason = match () {
+            () if added.coverage => Reason::Edge,
+            () if added.valid && self.saves_valid => Reason::ValidEdge,
+            () if added.count && self.saves_count => Reason::Count,
+            () => return Judgement::Discard,
+        };
         if let Some(choices) = judged.detail.choices.as_deref().filter(|_| self.steals) {
             let size = tape_bytes(choices);
             let is_smaller = |id: TestcaseId| {
@@ -307,15 +323,6 @@ impl Guidance for Zest {
             self.responsibilities.sort_unstable();
             self.responsibilities.dedup();
         }
-        if self.valid_only && !is_valid {
-            return Judgement::Discard;
-        }
-        let reason = match () {
-            () if added.coverage => Reason::Edge,
-            () if added.valid && self.saves_valid => Reason::ValidEdge,
-            () if added.count && self.saves_count => Reason::Count,
-            () => return Judgement::Discard,
-        };
         Judgement::Keep(match self.flight {
             Flight::Seeds => Reason::Seed,
             Flight::Fresh | Flight::Visit => reason,

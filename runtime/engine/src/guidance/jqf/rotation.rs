@@ -18,8 +18,12 @@ const FAVOURED_FACTOR: u32 = 20;
 const MILLISECONDS_BASE: u32 = 100;
 /// How many times as many for a favoured one.
 const FAVOURED_COST_FACTOR: u32 = 3;
-/// What stands for a millisecond, so that campaigns do not depend on the machine.
+/// What stands for a millisecond, so that campaigns do not depend on the machine: SQLite and QuickJS spend about
+/// so much in one.
 const FUEL_PER_MILLISECOND: u64 = 1_000_000;
+/// What a child costs at least, as its making took time as well: else an input whose children are never made would
+/// be visited for ever.
+const FUEL_MIN: u64 = FUEL_PER_MILLISECOND / 10;
 
 /// What a visit is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,6 +127,7 @@ impl Rotation {
         let covers = |probe: u32| counts.binary_search_by_key(&probe, |&(p, _)| p).is_ok();
         let mut loses: Vec<bool> = (self.saved.iter().zip(0..))
             .map(|(saved, id)| match saved.non_zero.cmp(&non_zero) {
+                _ if saved.responsible == 0 => false,
                 Ordering::Less => true,
                 Ordering::Equal => is_smaller(TestcaseId(id)),
                 Ordering::Greater => false,
@@ -192,7 +197,7 @@ impl Rotation {
 
     /// Learns what a child of this visit cost.
     pub(in crate::guidance) fn spend(&mut self, fuel: u64) {
-        self.spent = self.spent.saturating_add(fuel);
+        self.spent = self.spent.saturating_add(fuel.max(FUEL_MIN));
     }
 
     /// Whether an input is favoured now.
