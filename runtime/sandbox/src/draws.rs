@@ -133,6 +133,8 @@ impl Host {
 
 /// Tells where the next draw happens, if the build knows: the steps that start at `path` of the side
 /// memory, which only probes write.
+#[cold]
+#[inline(never)]
 fn locate(drawing: &mut Drawing, side: Option<&Region>, path: u32) {
     let Some(side) = side.filter(|_| path != 0) else {
         return;

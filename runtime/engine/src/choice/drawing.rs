@@ -115,16 +115,26 @@ impl Drawing {
 
     #[inline]
     fn answer(&mut self, draw: &Draw) -> Option<Answer> {
+        if self.wants_paths {
+            return self.answer_located(draw);
+        }
+        self.source.answer(draw, &mut self.sequence.payload)
+    }
+
+    /// Out of line: what few guidances want must cost the others nothing.
+    #[cold]
+    #[inline(never)]
+    fn answer_located(&mut self, draw: &Draw) -> Option<Answer> {
         let ChoiceSequence {
             nodes,
             payload,
             paths,
             ..
         } = &mut self.sequence;
-        if self.wants_paths && paths.is_full() {
+        if paths.is_full() {
             return None;
         }
-        if self.wants_paths && paths.len() <= nodes.len() {
+        if paths.len() <= nodes.len() {
             paths.push(std::iter::once(flat(draw, nodes.len())));
         }
         match &mut self.source {
