@@ -18,8 +18,8 @@ pub(crate) struct InputPlace {
 }
 
 impl InputPlace {
-    /// A buffer of `bytes` at `address`, which lies in `region`. Call it before the region's
-    /// snapshot is taken.
+    /// A buffer of `bytes` at `address`, which lies in `region`. Call it after the region's
+    /// snapshot is taken and before it is watched.
     pub(crate) fn new(region: &Arc<Region>, address: u32, bytes: u32) -> InputPlace {
         InputPlace {
             address,

@@ -54,13 +54,14 @@ struct HotSet {
 }
 
 impl Snapshot {
-    /// Saves `region`. With `marks` the memory is reset by them, else by its hot set (and is
-    /// watched from now on).
+    /// Saves `region`, all of whose memory is its own yet (no [`crate::pages::Window`]). With
+    /// `marks` the memory is reset by them, else by its hot set. Call [`Snapshot::watch`] before
+    /// anything writes to it.
     pub(crate) fn take(region: Arc<Region>, marks: Option<Arc<Region>>) -> io::Result<Snapshot> {
         let size = region.size();
         let image = Region::new(size, size, size)?;
         let zero = [0; PAGE];
-        for offset in (0..size).step_by(PAGE) {
+        for offset in region.touched() {
             let page = region.bytes(offset, PAGE);
             if page != zero {
                 image.write(offset, page);
@@ -68,15 +69,20 @@ impl Snapshot {
         }
         let how = match marks {
             Some(marks) => How::Marks(marks),
-            None => {
-                region.watch()?;
-                How::Hot(HotSet {
-                    until_sample: SAMPLE_EVERY,
-                    ..HotSet::default()
-                })
-            }
+            None => How::Hot(HotSet {
+                until_sample: SAMPLE_EVERY,
+                ..HotSet::default()
+            }),
         };
         Ok(Snapshot { region, image, how })
+    }
+
+    /// Begins to notice writes.
+    pub(crate) fn watch(&self) -> io::Result<()> {
+        match self.how {
+            How::Hot(_) => self.region.watch(),
+            How::Marks(_) => Ok(()),
+        }
     }
 
     /// Bytes at the snapshot.

@@ -114,14 +114,17 @@ impl Sandbox {
             error => Err(error),
         });
         let (mut live, input_address) = started?;
-        let input = (program.entry == EntryKind::Reactor)
-            .then(|| InputPlace::new(&live.regions[0], input_address, limits.input_bytes));
         let saved = live.store.data_mut().system.snapshot();
         let side = live.side.clone();
         let mut snapshots = Vec::new();
         let guests = program.map.memories as usize;
         for (n, region) in live.regions[..guests].iter().enumerate() {
             snapshots.push(Snapshot::take(region.clone(), live.marks.get(n).cloned())?);
+        }
+        let input = (program.entry == EntryKind::Reactor)
+            .then(|| InputPlace::new(&live.regions[0], input_address, limits.input_bytes));
+        for snapshot in &snapshots {
+            snapshot.watch()?;
         }
         let mut sandbox = Sandbox {
             program: program.clone(),

@@ -1,0 +1,47 @@
+//! Touched: which pages of a private mapping the system has ever given memory.
+//!
+//! A page that has none is zero. Looking at it would say so too, but costs a fault, and most of a
+//! memory at its snapshot is heap that nobody has used (SQLite: 3.0 of 3.4 ms).
+
+use std::fs::File;
+
+use super::PAGE;
+
+/// Pages asked about at a time: 512 KiB of answers at the most.
+const CHUNK_PAGES: usize = 1 << 16;
+/// One word of the system's table for each page.
+const ENTRY: usize = 8;
+/// The page is in memory, or swapped out.
+const PRESENT_OR_SWAPPED: u64 = 0b11 << 62;
+
+/// Offsets of the pages that may hold something else than zeros, among the first `bytes` of the
+/// private anonymous mapping at `base`. Where the system does not say, all of them.
+pub(super) fn touched(base: usize, bytes: usize) -> Vec<usize> {
+    let pages = bytes / PAGE;
+    from_page_table(base / PAGE, pages).unwrap_or_else(|| (0..pages).map(|n| n * PAGE).collect())
+}
+
+#[cfg(target_os = "linux")]
+fn from_page_table(first: usize, pages: usize) -> Option<Vec<usize>> {
+    use std::os::unix::fs::FileExt as _;
+    let table = File::open("/proc/self/pagemap").ok()?;
+    let mut found = Vec::new();
+    let mut entries = vec![0; pages.min(CHUNK_PAGES) * ENTRY];
+    for start in (0..pages).step_by(CHUNK_PAGES) {
+        let entries = &mut entries[..(pages - start).min(CHUNK_PAGES) * ENTRY];
+        table
+            .read_exact_at(entries, ((first + start) * ENTRY) as u64)
+            .ok()?;
+        for (n, entry) in entries.as_chunks::<ENTRY>().0.iter().enumerate() {
+            if u64::from_le_bytes(*entry) & PRESENT_OR_SWAPPED != 0 {
+                found.push((start + n) * PAGE);
+            }
+        }
+    }
+    Some(found)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn from_page_table(_first: usize, _pages: usize) -> Option<Vec<usize>> {
+    None
+}
