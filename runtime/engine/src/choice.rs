@@ -252,6 +252,37 @@ impl ChoiceSequence {
     }
 }
 
+#[cfg(test)]
+impl ChoiceSequence {
+    /// A draw of a byte for each of these, at a place of its own, with spans: label, first, end, depth.
+    pub(crate) fn of_bytes(bytes: &[u8], spans: &[(u32, u32, u32, u32)]) -> ChoiceSequence {
+        let mut choices = ChoiceSequence::default();
+        for (&byte, nth) in bytes.iter().zip(1..) {
+            choices
+                .paths
+                .push(std::iter::once(paths::Step { call: 7, nth }));
+            choices.nodes.push(ChoiceNode {
+                draw: Draw {
+                    site: 0,
+                    role: Role::Unknown,
+                    domain: Domain::Int { lo: 0, hi: 255 },
+                },
+                bits: byte.into(),
+                value: byte.into(),
+            });
+        }
+        let span = |&(label, first, end, depth): &_| Span {
+            label,
+            first,
+            end,
+            depth,
+            discarded: false,
+        };
+        choices.spans.extend(spans.iter().map(span));
+        choices
+    }
+}
+
 /// A label's id: the same for the same text, in every run and on every machine. 31 bits, so that it
 /// is no negative number in wasm. FNV-1a.
 pub fn label_id(text: &[u8]) -> u32 {

@@ -411,19 +411,15 @@ impl Engine {
             self.state.stats.execs,
             "batches are judged in order, once"
         );
-        let looks_ahead = self.config.spec.lookahead > self.config.spec.batch;
         for outcome in outcomes {
             if judging.is_over {
                 return;
             }
             let (group, nth) = judging.next();
-            if looks_ahead {
-                let view = view!(self);
-                let guidance = self.state.strategy.guidance();
-                if !guidance.begin(&view, group, nth) {
-                    judging.is_over = true;
-                    return;
-                }
+            let view = view!(self);
+            if !self.state.strategy.guidance().begin(&view, group, nth) {
+                judging.is_over = true;
+                return;
             }
             let trial = batch.first_trial() + judging.judged as u64;
             judging.judged += 1;

@@ -168,8 +168,7 @@ pub trait Guidance {
 
     /// Whether the next trial of the batch, in order, is one that the guidance would have run after
     /// having judged those before it. If not, it and the rest of the batch are thrown away, as if
-    /// they had never been planned. Called for every trial, whatever came of it, if the guidance
-    /// looks ahead.
+    /// they had never been planned. Called for every trial, whatever came of it.
     fn begin(&mut self, _view: &View<'_>, _group: &Group, _nth: u32) -> bool {
         true
     }

@@ -250,34 +250,7 @@ fn mutate(child: &mut [u8], rng: &mut Rng) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChoiceNode, Domain, Draw, Role, Span};
     use super::*;
-
-    /// A sequence of draws of one byte each, with these spans: label, first, end, depth.
-    fn choices(bytes: &[u8], spans: &[(u32, u32, u32, u32)]) -> ChoiceSequence {
-        let node = |&byte: &u8| ChoiceNode {
-            draw: Draw {
-                site: 0,
-                role: Role::Unknown,
-                domain: Domain::Int { lo: 0, hi: 255 },
-            },
-            bits: byte.into(),
-            value: byte.into(),
-        };
-        let span = |&(label, first, end, depth): &_| Span {
-            label,
-            first,
-            end,
-            depth,
-            discarded: false,
-        };
-        ChoiceSequence {
-            nodes: bytes.iter().map(node).collect(),
-            payload: Vec::new(),
-            spans: spans.iter().map(span).collect(),
-            ..ChoiceSequence::default()
-        }
-    }
 
     fn population(members: &[ChoiceSequence]) -> Population {
         let mut population = Population::default();
@@ -290,7 +263,7 @@ mod tests {
     /// Conformance item 12: where a splice may be.
     #[test]
     fn application_points_have_a_sibling_and_two_leaves_and_are_not_everything() {
-        let member = Member::new(&choices(
+        let member = Member::new(&ChoiceSequence::of_bytes(
             b"abcdefgh",
             &[
                 (1, 0, 8, 0), // everything
@@ -309,7 +282,7 @@ mod tests {
         assert_eq!(points(&member), [2, 6, 7]);
         assert_eq!(member.calls.len(), 6);
         // Beside draws of no call at all.
-        let member = Member::new(&choices(b"abc", &[(1, 1, 3, 0)]));
+        let member = Member::new(&ChoiceSequence::of_bytes(b"abc", &[(1, 1, 3, 0)]));
         assert_eq!(points(&member), [1]);
     }
 
@@ -317,8 +290,8 @@ mod tests {
     /// place, whatever the lengths.
     #[test]
     fn splices_come_from_the_same_method() {
-        let parent = choices(b"aabbb", &[(1, 0, 2, 0), (2, 2, 5, 0)]);
-        let donor = choices(b"CCCCDD", &[(2, 0, 4, 0), (1, 4, 6, 0)]);
+        let parent = ChoiceSequence::of_bytes(b"aabbb", &[(1, 0, 2, 0), (2, 2, 5, 0)]);
+        let donor = ChoiceSequence::of_bytes(b"CCCCDD", &[(2, 0, 4, 0), (1, 4, 6, 0)]);
         let population = population(&[parent, donor]);
         let (_, parent) = &population.members[0];
         let points: Vec<&Call> = parent.calls.iter().collect();
@@ -335,8 +308,8 @@ mod tests {
     /// Of two splices that overlap, the one that begins further to the right is done.
     #[test]
     fn splices_go_from_right_to_left() {
-        let parent = choices(b"abcdef", &[(1, 0, 4, 0), (2, 2, 4, 1)]);
-        let donor = choices(b"XY", &[(2, 0, 2, 0)]);
+        let parent = ChoiceSequence::of_bytes(b"abcdef", &[(1, 0, 4, 0), (2, 2, 4, 1)]);
+        let donor = ChoiceSequence::of_bytes(b"XY", &[(2, 0, 2, 0)]);
         let population = population(&[parent, donor]);
         let (_, parent) = &population.members[0];
         let points: Vec<&Call> = parent.calls.iter().collect();
@@ -352,7 +325,10 @@ mod tests {
     fn children_of_all_crossovers_are_within_the_limit() {
         let long = vec![7; TAPE_BYTES_MAX as usize - 10];
         let calls = [(1, 0, 9_000, 0), (1, 9_000, 10_000, 0)];
-        let population = population(&[choices(&long, &calls), choices(b"", &[])]);
+        let population = population(&[
+            ChoiceSequence::of_bytes(&long, &calls),
+            ChoiceSequence::of_bytes(b"", &[]),
+        ]);
         for crossover in [
             Crossover::Linked,
             Crossover::OnePoint,
@@ -376,8 +352,8 @@ mod tests {
 
     #[test]
     fn members_leave_without_a_trace() {
-        let one = choices(b"abc", &[(1, 0, 2, 0)]);
-        let mut all = population(&[one.clone(), choices(b"d", &[(1, 0, 1, 0)])]);
+        let one = ChoiceSequence::of_bytes(b"abc", &[(1, 0, 2, 0)]);
+        let mut all = population(&[one.clone(), ChoiceSequence::of_bytes(b"d", &[(1, 0, 1, 0)])]);
         all.remove(1);
         all.remove(7);
         assert_eq!(all, population(&[one]));

@@ -115,32 +115,26 @@ impl Drawing {
 
     #[inline]
     fn answer(&mut self, draw: &Draw) -> Option<Answer> {
-        if self.wants_paths {
-            return self.answer_located(draw);
+        if self.wants_paths && !self.located(draw) {
+            return None;
         }
         self.source.answer(draw, &mut self.sequence.payload)
     }
 
-    /// Out of line: what few guidances want must cost the others nothing.
+    /// Tells the source where this draw happens; false if there is no room for another path. Out of
+    /// line: what few guidances want must cost the others nothing.
     #[cold]
     #[inline(never)]
-    fn answer_located(&mut self, draw: &Draw) -> Option<Answer> {
-        let ChoiceSequence {
-            nodes,
-            payload,
-            paths,
-            ..
-        } = &mut self.sequence;
+    fn located(&mut self, draw: &Draw) -> bool {
+        let ChoiceSequence { nodes, paths, .. } = &mut self.sequence;
         if paths.is_full() {
-            return None;
+            return false;
         }
         if paths.len() <= nodes.len() {
             paths.push(std::iter::once(flat(draw, nodes.len())));
         }
-        match &mut self.source {
-            Source::Indexed(indexed) => Some(indexed.answer(paths.last_key(), draw, payload)),
-            source => source.answer(draw, payload),
-        }
+        self.source.locate(paths.last_key());
+        true
     }
 
     /// The bytes of the last draw, which was one of so many bytes.

@@ -220,6 +220,8 @@ pub struct Indexed {
     extra: BTreeMap<(u64, u32), u8>,
     reading: Reading,
     rng: Rng,
+    /// The number of the next draw's path.
+    here: u64,
 }
 
 impl Indexed {
@@ -231,7 +233,13 @@ impl Indexed {
             extra: BTreeMap::new(),
             reading,
             rng,
+            here: 0,
         }
+    }
+
+    /// Learns the number of the next draw's path.
+    pub fn locate(&mut self, key: u64) {
+        self.here = key;
     }
 
     /// A child of an input: spliced, mutated, or both.
@@ -398,8 +406,9 @@ impl Indexed {
         }
     }
 
-    /// Answers the draw whose path has this number.
-    pub fn answer(&mut self, key: u64, draw: &Draw, payload: &mut Vec<u8>) -> Answer {
+    /// Answers the next draw.
+    pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Answer {
+        let key = self.here;
         let known = self.input.find_draw(key);
         let count = width(draw.domain) as u32;
         let mut word = [0; 8];
@@ -458,7 +467,8 @@ mod tests {
     }
 
     fn ask(source: &mut Indexed, path: &[(u32, u32)]) -> u8 {
-        source.answer(key(path), &BYTE, &mut Vec::new()).value as u8
+        source.locate(key(path));
+        source.answer(&BYTE, &mut Vec::new()).value as u8
     }
 
     fn source(input: &Arc<IndexedInput>) -> Indexed {
@@ -483,7 +493,8 @@ mod tests {
             },
             ..BYTE
         };
-        let answer = source.answer(key(&[(1, 1)]), &wide, &mut Vec::new());
+        source.locate(key(&[(1, 1)]));
+        let answer = source.answer(&wide, &mut Vec::new());
         assert_eq!(answer.value & 0xff, 7);
         assert_ne!(answer.value >> 8, 0);
     }

@@ -47,13 +47,20 @@ impl Source {
             Source::Split(split) => split.answer(draw, payload),
             Source::Replay(replay) => replay.answer(draw, payload),
             Source::Policy(policy) => Some(policy.answer(draw, payload)),
-            Source::Indexed(_) => unreachable!("a drawing answers by the draw's place"),
+            Source::Indexed(indexed) => Some(indexed.answer(draw, payload)),
             Source::Fresh(rng) => Some(fresh(draw.domain, rng, payload)),
         }
     }
 }
 
 impl Source {
+    /// Learns the number of the path of the next draw.
+    pub fn locate(&mut self, key: u64) {
+        if let Source::Indexed(indexed) = self {
+            indexed.locate(key);
+        }
+    }
+
     /// Learns that a span was opened.
     pub fn open(&mut self, label: u32) {
         if let Source::Policy(policy) = self {

@@ -145,7 +145,6 @@ impl TypeIntervals {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChoiceNode, Domain, Draw, Role, Span};
     use super::*;
 
     fn distances(steps: &[(u32, u32)]) -> Distances {
@@ -223,37 +222,21 @@ mod tests {
 
     #[test]
     fn intervals_of_a_type_are_as_long_as_they_can_be() {
-        let node = ChoiceNode {
-            draw: Draw {
-                site: 0,
-                role: Role::Unknown,
-                domain: Domain::Int { lo: 0, hi: 9 },
-            },
-            bits: 0,
-            value: 0,
-        };
-        let span = |label, first, end, depth| Span {
-            label,
-            first,
-            end,
-            depth,
-            discarded: false,
-        };
-        let intervals = TypeIntervals::new(&ChoiceSequence {
-            nodes: vec![node; 8],
-            spans: vec![
-                span(1, 0, 5, 0),
-                span(2, 0, 2, 1),
-                span(2, 2, 3, 1),
-                span(1, 3, 4, 1),
-                span(3, 4, 4, 1),
-                span(2, 6, 8, 0),
+        let choices = ChoiceSequence::of_bytes(
+            &[0; 8],
+            &[
+                (1, 0, 5, 0),
+                (2, 0, 2, 1),
+                (2, 2, 3, 1),
+                (1, 3, 4, 1),
+                (3, 4, 4, 1),
+                (2, 6, 8, 0),
             ],
-            ..ChoiceSequence::default()
-        });
+        );
+        let intervals = TypeIntervals::new(&choices);
         let get = |label| intervals.get(label).map(|of| of.to_vec());
-        assert_eq!(get(1), Some(vec![(0, 20)]));
-        assert_eq!(get(2), Some(vec![(0, 12), (24, 32)]));
+        assert_eq!(get(1), Some(vec![(0, 5)]));
+        assert_eq!(get(2), Some(vec![(0, 3), (6, 8)]));
         assert_eq!(get(3), None);
     }
 }

@@ -120,7 +120,7 @@ impl Ei {
             let inputs: Vec<_> = favoured.map(|(input, _)| Arc::clone(input)).collect();
             self.donors = Arc::new(Donors::from(inputs));
         } else if !self.saved.is_empty() {
-            // The batch that shared them is gone.
+            // Nearly always in place: a batch is gone when the next one is planned.
             let donors = Arc::make_mut(&mut self.donors);
             self.saved.drain(..).for_each(|input| donors.add(input));
         }
@@ -227,7 +227,7 @@ impl Guidance for Ei {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role};
+    use crate::choice::ChoiceSequence;
     use crate::guidance::script::Script;
     use crate::trial::Exit;
 
@@ -239,27 +239,12 @@ mod tests {
         }
     }
 
-    /// So many bytes, each drawn at a place of its own.
-    fn choices(bytes: u32) -> ChoiceSequence {
-        let mut choices = ChoiceSequence::default();
-        for nth in 1..=bytes {
-            let step = crate::choice::paths::Step { call: 7, nth };
-            choices.paths.push(std::iter::once(step));
-            choices.nodes.push(ChoiceNode {
-                draw: Draw {
-                    site: 0,
-                    role: Role::Unknown,
-                    domain: Domain::Int { lo: 0, hi: 255 },
-                },
-                bits: 1,
-                value: 1,
-            });
-        }
-        choices
-    }
-
     /// How a run ends, how many bytes it drew, and what it covers.
-    type Run<'a> = (Exit, u32, &'a [(u32, u32)]);
+    type Run<'a> = (Exit, usize, &'a [(u32, u32)]);
+
+    fn choices(bytes: usize) -> ChoiceSequence {
+        ChoiceSequence::of_bytes(&vec![1; bytes], &[])
+    }
 
     /// Lengths of the inputs and of the donors after runs that end so, have so many bytes, and cover
     /// these probes.

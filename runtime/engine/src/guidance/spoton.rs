@@ -40,7 +40,7 @@ pub static SPEC: Spec = Spec {
     paths: true,
     targets: true,
     batch: 1,
-    // Of seeds and fresh inputs; each choice of a type depends on the one before.
+    // Of seeds and fresh inputs: a child's type is chosen after the child before it was judged.
     lookahead: 128,
     settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
     new,
@@ -157,35 +157,14 @@ mod tests {
 
     use super::*;
     use crate::batch::Plan;
-    use crate::choice::paths::Step;
+    use crate::choice::ChoiceSequence;
     use crate::choice::typed::{TargetType, Targets};
-    use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
     use crate::guidance::script::Script;
     use crate::trial::Exit;
 
     /// Ten bytes, of which the middle four were drawn in a span of this label.
     fn choices(label: u32) -> ChoiceSequence {
-        let mut choices = ChoiceSequence::default();
-        for nth in 1..=10 {
-            choices.paths.push(std::iter::once(Step { call: 7, nth }));
-            choices.nodes.push(ChoiceNode {
-                draw: Draw {
-                    site: 0,
-                    role: Role::Unknown,
-                    domain: Domain::Int { lo: 0, hi: 255 },
-                },
-                bits: 1,
-                value: 1,
-            });
-        }
-        choices.spans.push(Span {
-            label,
-            first: 3,
-            end: 7,
-            depth: 0,
-            discarded: false,
-        });
-        choices
+        ChoiceSequence::of_bytes(&[1; 10], &[(label, 3, 7, 0)])
     }
 
     /// Of a thousand children of an input with a span of `label`, how many differ in a type only.

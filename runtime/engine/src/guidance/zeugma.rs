@@ -234,7 +234,7 @@ impl Guidance for Zeugma {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::{ChoiceNode, ChoiceSequence, Domain, Draw, Role};
+    use crate::choice::ChoiceSequence;
     use crate::guidance::script::Script;
     use crate::trial::TrapKind;
 
@@ -247,20 +247,8 @@ mod tests {
     fn trials(runs: &[Run<'_>]) -> (Vec<Option<Reason>>, Vec<u64>) {
         let mut zeugma = Zeugma::new(Crossover::Linked);
         let mut script = Script::new();
-        let node = ChoiceNode {
-            draw: Draw {
-                site: 0,
-                role: Role::Unknown,
-                domain: Domain::Int { lo: 0, hi: 255 },
-            },
-            bits: 1,
-            value: 1,
-        };
         let mut trial = |&(exit, bytes, counts): &Run<'_>| {
-            let choices = ChoiceSequence {
-                nodes: vec![node; bytes],
-                ..ChoiceSequence::default()
-            };
+            let choices = ChoiceSequence::of_bytes(&vec![1; bytes], &[]);
             script.trial(&mut zeugma, exit, Some(choices), counts)
         };
         let reasons = runs.iter().map(&mut trial).collect();
