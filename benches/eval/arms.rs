@@ -67,6 +67,19 @@ pub(crate) const ARMS: &[Arm] = &[
         &[("crossover", "two-point")],
     ),
     set(generated("zeugma-none", "zeugma"), &[("crossover", "none")]),
+    generated("sandglass", "sandglass-choices"),
+    set(
+        generated("sandglass-uniform", "sandglass-choices"),
+        &[("rarely", "off")],
+    ),
+    set(
+        generated("sandglass-even", "sandglass-choices"),
+        &[("portfolio", "off")],
+    ),
+    set(
+        generated("sandglass-all", "sandglass-choices"),
+        &[("valid", "off")],
+    ),
     generated("ei", "ei"),
     set(generated("ei-subtree", "ei"), &[("splice", "subtree")]),
 ];

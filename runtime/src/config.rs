@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use sandglass_engine::guidance::InputKind;
+use sandglass_engine::guidance::{InputKind, sandglass};
 use sandglass_engine::{ALL, Settings, Spec, Token, dictionary, find};
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
@@ -275,6 +275,8 @@ pub fn guidance(
     } else {
         InputKind::Bytes
     };
+    // `sandglass` is ours for whatever the target takes.
+    let named = named.filter(|spec| !draws || spec.name != sandglass::SPEC.name);
     let first = ALL.iter().copied().find(|spec| spec.input == wanted);
     let spec = named.or(first).expect("there is one of each kind");
     if spec.input == InputKind::Choices && !draws {

@@ -9,6 +9,7 @@
 
 pub mod crossover;
 pub mod drawing;
+pub mod edit;
 pub mod geometric;
 pub mod indexed;
 pub mod influence;
@@ -20,6 +21,7 @@ pub mod replay;
 pub mod source;
 pub mod split;
 pub mod text;
+pub mod tree;
 pub mod typed;
 
 use serde::{Deserialize, Serialize};

@@ -11,11 +11,14 @@ mod byte_loop;
 mod climb;
 pub mod ei;
 mod jqf;
+mod portfolio;
 pub mod quickcheck;
 pub mod rlcheck;
 pub mod sandglass;
+pub mod sandglass_choices;
 #[cfg(test)]
 mod script;
+mod shortest;
 pub mod spoton;
 pub mod zest;
 pub mod zeugma;
@@ -78,6 +81,7 @@ pub const ALL: &[&Spec] = &[
     &sandglass::SPEC,
     &afl::SPEC,
     &blind::SPEC,
+    &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
     &zeugma::SPEC,
@@ -217,6 +221,8 @@ pub enum Strategy {
     Rlcheck(Box<rlcheck::Rlcheck>),
     /// Random choices.
     Quickcheck(Box<quickcheck::Quickcheck>),
+    /// Ours for generators.
+    Choices(Box<sandglass_choices::Choices>),
 }
 
 impl Strategy {
@@ -231,6 +237,7 @@ impl Strategy {
             Strategy::Zeugma(state) => &mut **state,
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,
+            Strategy::Choices(state) => &mut **state,
         }
     }
 }

@@ -669,7 +669,8 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert!(touched.len() < 64, "nobody touched them all");
         }
-        assert_eq!(Region::new(0, PAGE, PAGE).expect("maps").touched(), []);
+        let empty = Region::new(0, PAGE, PAGE).expect("maps");
+        assert!(empty.touched().is_empty());
     }
 
     #[test]

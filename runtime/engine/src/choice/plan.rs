@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::ChoiceSequence;
 use super::crossover::{Crossover, Population};
+use super::edit::{Forest, Operator};
 use super::geometric::Geometric;
 use super::indexed::{Donors, Indexed, IndexedInput, Splice};
 use super::jqf::{End, Reading, Tape};
@@ -14,6 +15,7 @@ use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
 use super::split::{Division, Split};
+use super::tree::Aligned;
 use super::typed::Interval;
 use crate::ratio::Ratio;
 use crate::rng::{Rng, derive};
@@ -140,6 +142,17 @@ pub enum ChoicePlan {
         /// What its bytes mean.
         reading: Reading,
     },
+    /// A child of a tree by an operator, one trial.
+    Edited {
+        /// Parents and donors.
+        forest: Arc<Forest>,
+        /// The number of its parent.
+        parent: u64,
+        /// How a child comes about.
+        operator: Operator,
+        /// Seed of the child.
+        seed: u64,
+    },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
 }
@@ -237,6 +250,16 @@ impl ChoicePlan {
                 let (parent, rng) = (Arc::clone(parent), Rng::new(*seed));
                 let child = Indexed::typed_child(parent, of_type.as_deref(), *reading, rng);
                 Source::Indexed(child)
+            }
+            ChoicePlan::Edited {
+                forest,
+                parent,
+                operator,
+                seed,
+            } => {
+                let mut rng = Rng::new(*seed);
+                let child = forest.child(*parent, *operator, &mut rng);
+                Source::Aligned(Aligned::new(child, rng))
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))

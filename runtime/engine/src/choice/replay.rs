@@ -89,7 +89,13 @@ fn simplest(domain: Domain, payload: &mut Vec<u8>) -> Answer {
 }
 
 /// The value of `domain` nearest to one of another domain.
-fn repair(from: Domain, value: u64, old: &[u8], domain: Domain, payload: &mut Vec<u8>) -> Answer {
+pub(super) fn repair(
+    from: Domain,
+    value: u64,
+    old: &[u8],
+    domain: Domain,
+    payload: &mut Vec<u8>,
+) -> Answer {
     let value = match (from, domain) {
         (Domain::Bool { .. }, Domain::Bool { .. }) if domain.has(value) => value,
         (Domain::Int { .. }, Domain::Int { lo, hi }) => {

@@ -9,6 +9,7 @@ use super::jqf::Tape;
 use super::policy::Policy;
 use super::replay::Replay;
 use super::split::Split;
+use super::tree::Aligned;
 use super::{Domain, Draw};
 use crate::rng::Rng;
 
@@ -34,6 +35,8 @@ pub enum Source {
     Policy(Policy),
     /// Bytes by where they are asked for; see [`Drawing::with_paths`](super::Drawing::with_paths).
     Indexed(Indexed),
+    /// Choices by their spans and sites.
+    Aligned(Aligned),
     /// Nobody in particular: each value of the domain alike.
     Fresh(Rng),
 }
@@ -48,6 +51,7 @@ impl Source {
             Source::Replay(replay) => replay.answer(draw, payload),
             Source::Policy(policy) => Some(policy.answer(draw, payload)),
             Source::Indexed(indexed) => Some(indexed.answer(draw, payload)),
+            Source::Aligned(aligned) => Some(aligned.answer(draw, payload)),
             Source::Fresh(rng) => Some(fresh(draw.domain, rng, payload)),
         }
     }
@@ -63,15 +67,19 @@ impl Source {
 
     /// Learns that a span was opened.
     pub fn open(&mut self, label: u32) {
-        if let Source::Policy(policy) = self {
-            policy.open(label);
+        match self {
+            Source::Policy(policy) => policy.open(label),
+            Source::Aligned(aligned) => aligned.open(label),
+            _ => {}
         }
     }
 
     /// Learns that the innermost span was closed.
     pub fn close(&mut self) {
-        if let Source::Policy(policy) = self {
-            policy.close();
+        match self {
+            Source::Policy(policy) => policy.close(),
+            Source::Aligned(aligned) => aligned.close(),
+            _ => {}
         }
     }
 }

@@ -10,11 +10,11 @@
 //! generator; a hang, which ends Zeugma's campaign, makes no member. The corpus has the members that
 //! are no findings, also those that were replaced later.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::shortest::Shortest;
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
@@ -60,13 +60,6 @@ fn new(settings: &Settings) -> Strategy {
     )))
 }
 
-/// The shortest input known for a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Shortest {
-    bytes: u32,
-    member: u64,
-}
-
 /// What happens to the population once the batch that reads it is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Change {
@@ -78,10 +71,8 @@ enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zeugma {
     crossover: Crossover,
-    /// By probe; grows as needed.
-    shortest: Vec<Option<Shortest>>,
-    /// For how many probes each member is the shortest.
-    holds: BTreeMap<u64, u32>,
+    /// By probe.
+    shortest: Shortest,
     population: Arc<Population>,
     pending: Vec<Change>,
     /// Runs that became members.
@@ -99,8 +90,7 @@ impl Zeugma {
     fn new(crossover: Crossover) -> Zeugma {
         Zeugma {
             crossover,
-            shortest: Vec::new(),
-            holds: BTreeMap::new(),
+            shortest: Shortest::default(),
             population: Arc::default(),
             pending: Vec::new(),
             members: 0,
@@ -114,47 +104,22 @@ impl Zeugma {
     /// Makes a run a member if it is shorter than others that cover some probe; says why.
     fn admit(&mut self, judged: &Judged<'_>) -> Option<Reason> {
         let choices = judged.detail.choices.as_deref()?;
-        let (bytes, number) = (tape_bytes(choices), self.members);
-        let (mut held, mut is_first) = (0, false);
-        for &(probe, _) in &judged.detail.counts {
-            let at = probe as usize;
-            if at >= self.shortest.len() {
-                self.shortest.resize(at + 1, None);
-            }
-            let old = self.shortest[at];
-            if old.is_some_and(|old| old.bytes <= bytes) {
-                continue;
-            }
-            self.shortest[at] = Some(Shortest {
-                bytes,
-                member: number,
-            });
-            held += 1;
-            match old {
-                None => is_first = true,
-                Some(old) => self.release(old.member),
-            }
-        }
-        if held == 0 {
+        let probes = judged.detail.counts.iter();
+        let probes = probes.map(|&(probe, _)| probe as usize);
+        let number = self.members;
+        let claim = self.shortest.claim(number, tape_bytes(choices), probes);
+        let released = claim.released.into_iter();
+        self.pending.extend(released.map(Change::Remove));
+        if claim.held == 0 {
             return None;
         }
-        self.holds.insert(number, held);
         let member = Member::new(choices);
         self.pending.push(Change::Insert(number, member));
         self.members += 1;
-        Some(match is_first {
+        Some(match claim.is_first {
             true => Reason::Edge,
             false => Reason::Smaller,
         })
-    }
-
-    fn release(&mut self, member: u64) {
-        let holds = self.holds.get_mut(&member).expect("it held this one");
-        *holds -= 1;
-        if *holds == 0 {
-            self.holds.remove(&member);
-            self.pending.push(Change::Remove(member));
-        }
     }
 }
 
@@ -253,7 +218,7 @@ mod tests {
         };
         let reasons = runs.iter().map(&mut trial).collect();
         trial(&(Exit::Invalid, 1, &[]));
-        (reasons, zeugma.holds.into_keys().collect())
+        (reasons, zeugma.shortest.holders())
     }
 
     /// Conformance item 12: counts and validity do not matter; of equal lengths the first stays.
