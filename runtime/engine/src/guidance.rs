@@ -11,6 +11,7 @@ mod byte_loop;
 mod climb;
 pub mod ei;
 mod jqf;
+pub mod perun;
 pub mod quickcheck;
 pub mod rlcheck;
 pub mod sandglass;
@@ -78,6 +79,7 @@ pub const ALL: &[&Spec] = &[
     &sandglass::SPEC,
     &afl::SPEC,
     &blind::SPEC,
+    &perun::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
     &zeugma::SPEC,
@@ -218,6 +220,8 @@ pub enum Strategy {
     Rlcheck(Box<rlcheck::Rlcheck>),
     /// Random choices.
     Quickcheck(Box<quickcheck::Quickcheck>),
+    /// Perun fuzz.
+    Perun(Box<perun::Perun>),
 }
 
 impl Strategy {
@@ -232,6 +236,7 @@ impl Strategy {
             Strategy::Zeugma(state) => &mut **state,
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,
+            Strategy::Perun(state) => &mut **state,
         }
     }
 }
