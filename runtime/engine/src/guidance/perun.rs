@@ -37,8 +37,8 @@ mod markup;
 mod options;
 mod parents;
 mod rules;
+mod sharing;
 mod size;
-mod strategy;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -82,7 +82,7 @@ pub static SPEC: Spec = Spec {
 const SEEDS: u64 = u64::MAX;
 /// Without seeds: something for every rule for text to change.
 const SEED: &[u8] = b"some words\n";
-/// Mutants planned ahead take no more memory than this, and one mutant.
+/// Mutants planned ahead take no more memory than this, and the last of them.
 const AHEAD_BYTES: usize = 1 << 24;
 
 fn new(settings: &Settings) -> Strategy {
@@ -298,8 +298,9 @@ impl Perun {
         self.visits += 1;
     }
 
-    /// The next mutants of the visit, up to `room` of them, by number; fewer if there are no more.
-    fn mutants(&mut self, view: &View<'_>, room: u32) -> Vec<(u32, Arc<[u8]>)> {
+    /// The next mutants of the visit, up to `room` of them and until there are so many bytes, by number;
+    /// fewer if there are no more.
+    fn mutants(&mut self, view: &View<'_>, room: u32, mut bytes: usize) -> Vec<(u32, Arc<[u8]>)> {
         let Some(visit) = &mut self.visit else {
             return Vec::new();
         };
@@ -318,10 +319,12 @@ impl Perun {
         let parent_bytes = parent.bytes();
         let mut mutants = Vec::new();
         while mutants.len() < room as usize
+            && bytes > 0
             && let Some(rule) = visit.rule(visit.made)
         {
             let mut rng = Rng::new(derive(visit.seed, visit.made.into()));
             if let Some(mutant) = maker.mutant(&parent, &parent_bytes, rule, &mut rng) {
+                bytes = bytes.saturating_sub(mutant.len());
                 mutants.push((visit.made, Arc::from(mutant)));
             }
             visit.made += 1;
@@ -354,6 +357,8 @@ impl Perun {
     }
 
     /// Makes a parent of a mutant, unless there is one of the same bytes; whether there was none.
+    ///
+    /// Interest is all that changes what comes next, so visits planned ahead end here.
     fn succeed(&mut self, judged: &Judged<'_>, rule: Rule, cost: u64, verdict: Verdict) -> bool {
         if judged.detail.input.is_empty() {
             return false;
@@ -424,9 +429,9 @@ impl Guidance for Perun {
         }
         // What would be run next if nothing came of it.
         let mut ahead = self.clone();
-        let (mut left, mut bytes) = (room, 0);
-        while left > 0 && bytes < AHEAD_BYTES {
-            let mutants = ahead.mutants(view, left);
+        let (mut left, mut bytes) = (room, AHEAD_BYTES);
+        while left > 0 && bytes > 0 {
+            let mutants = ahead.mutants(view, left, bytes);
             if mutants.is_empty() {
                 ahead.next_visit(view);
                 continue;
@@ -438,7 +443,7 @@ impl Guidance for Perun {
             let flights = mutants.iter().map(|&(mutant, _)| Flight { visit, mutant });
             self.flights.extend(flights);
             let inputs: Vec<Arc<[u8]>> = mutants.into_iter().map(|(_, input)| input).collect();
-            bytes += inputs.iter().map(|input| input.len()).sum::<usize>();
+            bytes = (inputs.iter()).fold(bytes, |left, input| left.saturating_sub(input.len()));
             let parent = ahead.visit.as_ref().and_then(|visit| visit.parent.id);
             groups.push(group(inputs, parent, purpose));
         }

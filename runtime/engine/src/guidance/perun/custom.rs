@@ -6,8 +6,9 @@
 //! pattern the later wins. Out: compiled rules. Case does not matter, and `\1` or `\g<name>` in a
 //! replacement is a group, as in Python.
 //!
-//! Departure: patterns are those of the crate `regex`, in time linear in the line; look-around and
-//! back-references within a pattern are refused when the campaign is set up.
+//! Departures: patterns are those of the crate `regex`, in time linear in the line; look-around and
+//! back-references within a pattern are refused when the campaign is set up. Rules apply to binary files,
+//! too, where Perun breaks off. In compat mode all are the last one (defect D3), for which see `rules`.
 
 use std::sync::{Arc, OnceLock};
 

@@ -104,11 +104,6 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// How many lines.
-    pub(super) fn len(&self) -> usize {
-        self.lines.len()
-    }
-
     /// Whether defects are wanted.
     pub(super) fn is_compat(&self) -> bool {
         self.is_compat
@@ -181,8 +176,12 @@ impl<'a> Lines<'a> {
 
     /// Whether there is so much that whatever is added is cut off in the end.
     pub(super) fn is_full(&self) -> bool {
-        let chars: usize = self.lines.iter().map(|line| line.len()).sum();
-        chars > self.room()
+        self.chars() > self.room()
+    }
+
+    /// How many characters.
+    pub(super) fn chars(&self) -> usize {
+        self.lines.iter().map(|line| line.len()).sum()
     }
 
     /// Rules end early once a mutant is this long: several times what is kept of it, so that what they
@@ -197,7 +196,8 @@ impl<'a> Lines<'a> {
         if self.is_broken {
             return None;
         }
-        let (mut bytes, mut left) = (Vec::new(), self.chars_max);
+        let mut left = self.chars_max.min(self.chars());
+        let mut bytes = Vec::with_capacity(left);
         for line in &self.lines {
             let kept = line.len().min(left);
             self.encoding.write(&line[..kept], &mut bytes);
@@ -220,9 +220,7 @@ mod tests {
     fn lines_keep_their_terminators() {
         let workload = Characters::of_bytes(b"one\ntwo\r\n\nlast");
         let lines = Lines::new(&workload, 100, false);
-        let lengths: Vec<usize> = (0..lines.len())
-            .map(|line| lines.line(line).len())
-            .collect();
+        let lengths: Vec<usize> = lines.lines.iter().map(|line| line.len()).collect();
         assert_eq!(lengths, [4, 5, 1, 4]);
         assert_eq!(workload.bytes(), b"one\ntwo\r\n\nlast");
     }

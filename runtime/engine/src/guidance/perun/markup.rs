@@ -19,37 +19,35 @@ pub(super) const RULES: [Edit; 4] = [
     remove_tag,
 ];
 
-/// What a rule looks for, compiled at its first use.
-macro_rules! pattern {
-    ($name:ident, $pattern:literal) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($pattern).expect("a pattern of ours"));
-    };
-}
-
-pattern!(ATTRIBUTE, r#"\S+\s*=\s*"[^\s"]*""#);
-pattern!(NAME, r#"[^\s"=]+\s*=\s*""#);
-pattern!(VALUE, r#""[^"]*""#);
-pattern!(TAG, "<[^>]*>");
+/// What D.1 to D.4 look for.
+static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        r#"\S+\s*=\s*"[^\s"]*""#,
+        r#"[^\s"=]+\s*=\s*""#,
+        r#""[^"]*""#,
+        "<[^>]*>",
+    ]
+    .map(|pattern| Regex::new(pattern).expect("a pattern of ours"))
+});
 
 /// D.1: `<a href="x" id="y">` becomes `<a  id="y">`. Values with spaces in them stay.
 fn remove_attribute(lines: &mut Lines<'_>, rng: &mut Rng) {
-    replace_one(lines, rng, &ATTRIBUTE, b"");
+    replace_one(lines, rng, &PATTERNS[0], b"");
 }
 
 /// D.2: `<a href="x">` becomes `<a "x">`.
 fn remove_attribute_name(lines: &mut Lines<'_>, rng: &mut Rng) {
-    replace_one(lines, rng, &NAME, b"\"");
+    replace_one(lines, rng, &PATTERNS[1], b"\"");
 }
 
 /// D.3: `<a href="x">` becomes `<a href="">`.
 fn remove_attribute_value(lines: &mut Lines<'_>, rng: &mut Rng) {
-    replace_one(lines, rng, &VALUE, b"\"\"");
+    replace_one(lines, rng, &PATTERNS[2], b"\"\"");
 }
 
 /// D.4: `<b>bold</b>` becomes `bold</b>` or `<b>bold`.
 fn remove_tag(lines: &mut Lines<'_>, rng: &mut Rng) {
-    replace_one(lines, rng, &TAG, b"");
+    replace_one(lines, rng, &PATTERNS[3], b"");
 }
 
 fn replace_one(lines: &mut Lines<'_>, rng: &mut Rng, pattern: &Regex, by: &[u8]) {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::check::{Check, Places};
 use super::custom;
 use super::kind::{Family, Kind};
+use super::sharing::Sharing;
 use super::size::SizeLimit;
-use super::strategy::Sharing;
 use super::threshold::Threshold;
 use crate::settings::{Setting, SettingKind, Settings};
 

@@ -165,20 +165,11 @@ fn by_content(of: &'static [(&'static [u8], u64)], other: u64) -> impl Fn(&[u8])
 
 #[test]
 fn the_median_is_rounded_down() {
-    for (costs, expected) in [
-        (&mut [][..], 0),
-        (&mut [7], 7),
-        (&mut [9, 2], 5),
-        (&mut [9, 1, 5], 5),
-        (&mut [u64::MAX, u64::MAX - 1, 0, u64::MAX], u64::MAX - 1),
-    ] {
-        let expected = if costs.len() == 4 {
-            u64::MAX - 1
-        } else {
-            expected
-        };
-        assert_eq!(median(costs), expected);
-    }
+    assert_eq!(median(&mut []), 0);
+    assert_eq!(median(&mut [7]), 7);
+    assert_eq!(median(&mut [9, 2]), 5);
+    assert_eq!(median(&mut [9, 1, 4]), 4);
+    assert_eq!(median(&mut [u64::MAX, u64::MAX - 1]), u64::MAX - 1);
 }
 
 #[test]
@@ -209,10 +200,7 @@ fn a_mutant_must_beat_both_the_threshold_and_its_parent() {
     }
     // Below its parent a mutant is nothing, be the threshold 0.
     let mut campaign = Campaign::new(&["ab cd\n"], &[("coverage-increase-rate", "0")]);
-    campaign.run(50, &move |input: &[u8]| match input {
-        b"ab cd\n" => valid(1_000),
-        _ => valid(1_000),
-    });
+    campaign.run(50, &|_: &[u8]| valid(1_000));
     assert_eq!(campaign.reasons(), [Reason::Seed]);
 }
 

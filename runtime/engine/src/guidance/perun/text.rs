@@ -179,9 +179,10 @@ fn delete_character(lines: &mut Lines<'_>, rng: &mut Rng) {
 
 fn insert_spaces(lines: &mut Lines<'_>, line: usize, at: usize, rng: &mut Rng) {
     let count = 100 + rng.index(901);
-    lines
-        .edit(line)
-        .splice(at..at, std::iter::repeat_n(' ', count));
+    let chars = lines.edit(line);
+    let tail = chars.split_off(at);
+    chars.resize(at + count, ' ');
+    chars.extend(tail);
 }
 
 fn any_word(lines: &Lines<'_>, line: usize, rng: &mut Rng) -> Option<Vec<char>> {
