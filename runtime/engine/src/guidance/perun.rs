@@ -122,11 +122,11 @@ pub struct Perun {
     seed: u64,
     /// Seeds begun.
     seeds: u32,
-    /// Fuel of the seeds that did not break.
+    /// Fuel of the seeds that did not break, until all have run.
     seed_costs: Vec<u64>,
     /// Of the first seed, or of one that degraded it.
     profile: Option<Profile>,
-    /// The median of `seed_costs`; 1 if that is 0.
+    /// The median of the seeds; 1 if that is 0.
     base: u64,
     /// Where mutants are cut.
     chars_max: u32,
@@ -202,31 +202,29 @@ impl Perun {
         let seed_max = seeds.iter().map(|seed| seed.len()).max().unwrap_or(0) as u64;
         let limit = self.options.size.bytes(seed_max, self.options.is_compat);
         self.chars_max = limit.clamp(1, view.input_bytes_max.into()) as u32;
-        self.base = median(&mut self.seed_costs);
+        self.base = median(std::mem::take(&mut self.seed_costs));
         if self.base == 0 {
             self.has_gate = false;
             self.base = 1;
         }
         if self.parents.is_empty() {
-            for (at, seed) in seeds.iter().enumerate() {
-                self.add_seed(seed.clone(), self.kind(view, at), 0);
+            for seed in seeds {
+                self.add_seed(view, seed, 0);
             }
         }
         self.execs_left = self.options.exec_limit;
     }
 
-    fn add_seed(&mut self, bytes: Arc<[u8]>, kind: Kind, cost: u64) {
+    fn add_seed(&mut self, view: &View<'_>, bytes: Arc<[u8]>, cost: u64) {
         if bytes.is_empty() {
             return;
         }
+        let kind = match (self.options.is_compat, view.seeds.first()) {
+            (true, Some(first)) => Kind::of(first),
+            _ => Kind::of(&bytes),
+        };
         let parent = self.birth(bytes, kind, cost, NOTHING);
         Arc::make_mut(&mut self.parents).add(parent);
-    }
-
-    /// The kind of a seed: with `compat` that of the first.
-    fn kind(&self, view: &View<'_>, seed: usize) -> Kind {
-        let of = if self.options.is_compat { 0 } else { seed };
-        Kind::of(&seeds(view)[of])
     }
 
     /// Something that may become a parent.
@@ -281,14 +279,13 @@ impl Perun {
         let family = self.options.family(parent.kind);
         let rules = rules::of_family(family, self.custom.rules().len());
         let sharing = self.options.sharing;
-        let mut share = |rule| {
-            let hits = self.hits[rule as usize];
-            (
-                rule,
-                sharing.mutants(hits, self.hits_total, is_compat, &mut rng),
-            )
-        };
-        let shares = rules.map(&mut share).collect();
+        let shares = rules
+            .map(|rule| {
+                let hits = self.hits[rule as usize];
+                let count = sharing.mutants(hits, self.hits_total, is_compat, &mut rng);
+                (rule, count)
+            })
+            .collect();
         self.visit = Some(Visit {
             parent,
             shares,
@@ -351,8 +348,7 @@ impl Perun {
             self.profile = Some(check.profile(cost, counts));
         }
         self.seed_costs.push(cost);
-        let kind = self.kind(view, self.seeds as usize - 1);
-        self.add_seed(Arc::from(&judged.detail.input[..]), kind, cost);
+        self.add_seed(view, Arc::from(&judged.detail.input[..]), cost);
         Judgement::Keep(Reason::Seed)
     }
 
@@ -405,7 +401,7 @@ fn seeds(view: &View<'_>) -> Vec<Arc<[u8]>> {
 }
 
 /// The median, of an even number the mean of the two in the middle, rounded down; 0 of none.
-fn median(costs: &mut [u64]) -> u64 {
+fn median(mut costs: Vec<u64>) -> u64 {
     costs.sort_unstable();
     let at = costs.len() / 2;
     match costs.len() % 2 {

@@ -138,6 +138,14 @@ impl Campaign {
         }
     }
 
+    /// Runs one trial after the other until something is so.
+    fn run_until(&mut self, target: &dyn Fn(&[u8]) -> Run, is_so: &dyn Fn(&Perun) -> bool) {
+        while !is_so(&self.perun) {
+            assert!(self.ran.len() < 2_000, "it never comes to that");
+            self.batch(1, target);
+        }
+    }
+
     /// Reasons of testcases.
     fn reasons(&self) -> Vec<Reason> {
         self.corpus
@@ -165,11 +173,11 @@ fn by_content(of: &'static [(&'static [u8], u64)], other: u64) -> impl Fn(&[u8])
 
 #[test]
 fn the_median_is_rounded_down() {
-    assert_eq!(median(&mut []), 0);
-    assert_eq!(median(&mut [7]), 7);
-    assert_eq!(median(&mut [9, 2]), 5);
-    assert_eq!(median(&mut [9, 1, 4]), 4);
-    assert_eq!(median(&mut [u64::MAX, u64::MAX - 1]), u64::MAX - 1);
+    assert_eq!(median(vec![]), 0);
+    assert_eq!(median(vec![7]), 7);
+    assert_eq!(median(vec![9, 2]), 5);
+    assert_eq!(median(vec![9, 1, 4]), 4);
+    assert_eq!(median(vec![u64::MAX, u64::MAX - 1]), u64::MAX - 1);
 }
 
 #[test]
@@ -265,12 +273,10 @@ fn a_phase_ends_with_its_executions_and_then_the_rate_falls() {
 fn a_phase_ends_with_enough_interesting_files_and_then_the_rate_rises() {
     let set = [("interesting-files-limit", "3"), ("exec-limit", "1000000")];
     let mut campaign = Campaign::new(&["ab cd\n"], &set);
-    let mut most = 0;
-    while campaign.perun.threshold.fuel(1_000) == 1_500 {
-        campaign.batch(1, &by_spaces);
-        most = most.max(campaign.perun.interesting.len());
-    }
-    assert!((3..20).contains(&most), "{most}");
+    let has_three = |perun: &Perun| perun.interesting.len() >= 3;
+    campaign.run_until(&by_spaces, &has_three);
+    assert_eq!(campaign.perun.threshold.fuel(1_000), 1_500);
+    campaign.run_until(&by_spaces, &|perun| !has_three(perun));
     assert_eq!(campaign.perun.threshold.fuel(1_000), 1_550);
 }
 
@@ -283,9 +289,7 @@ fn degradations_are_rated_and_their_rules_gain_at_the_end_of_a_phase() {
     let mut campaign = Campaign::new(&["ab\n"], &set);
     // Everything else costs the double: interesting, and a degradation.
     let target = |input: &[u8]| valid(if input == b"ab\n" { 1_000 } else { 2_000 });
-    while campaign.perun.visits < 2 {
-        campaign.batch(1, &target);
-    }
+    campaign.run_until(&target, &|perun| perun.visits == 2);
     let perun = &campaign.perun;
     let mutants = campaign.corpus.len() as u32 - 1 - perun.interesting.len() as u32;
     assert!(mutants > 5);
@@ -306,9 +310,7 @@ fn edges_are_checked_one_by_one_if_set() {
         b"ab\n" => (Exit::Valid, 1_000, vec![(0, 5), (1, 5)]),
         _ => (Exit::Valid, 2_000, vec![(0, 5), (1, 10)]),
     };
-    while campaign.perun.visits < 2 {
-        campaign.batch(1, &target);
-    }
+    campaign.run_until(&target, &|perun| perun.visits == 2);
     // 2,000 / 1,000 × (1 + 1/2), over 1,000.
     let text = format!("{:?}", campaign.perun.parents);
     assert!(text.contains("numerator: 6000, denominator: 2 "), "{text}");
@@ -434,6 +436,17 @@ fn breaking_seeds_are_no_parents_unless_all_are() {
 }
 
 #[test]
+fn an_empty_seed_is_kept_and_no_parent() {
+    let mut campaign = Campaign::new(&["ab cd\n", "", "e\n"], &[]);
+    campaign.run(200, &by_spaces);
+    assert_eq!(campaign.reasons()[..3], [Reason::Seed; 3]);
+    let parents: Vec<TestcaseId> = (campaign.corpus.iter().skip(3))
+        .filter_map(|(_, testcase)| testcase.parent)
+        .collect();
+    assert!(parents.contains(&TestcaseId(0)) && !parents.contains(&TestcaseId(1)));
+}
+
+#[test]
 fn without_seeds_there_is_one() {
     for seeds in [&[][..], &["", ""]] {
         let mut campaign = Campaign::new(seeds, &[]);
@@ -463,10 +476,8 @@ fn faults_are_parents_in_compat_mode_only() {
         if is_parent {
             let text = format!("{:?}", campaign.perun.parents);
             assert!(text.contains("cost: 0"), "{text}");
-            while campaign.perun.threshold.fuel(100) == 150 {
-                campaign.batch(100, &target);
-            }
-            assert_eq!(campaign.perun.threshold.fuel(100), 155);
+            let has_risen = |perun: &Perun| perun.threshold.fuel(100) == 155;
+            campaign.run_until(&target, &has_risen);
         }
     }
 }
