@@ -19,7 +19,7 @@ use super::lines::Lines;
 use crate::rng::Rng;
 
 /// All custom rules of a campaign. Checkpoints hold their text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Custom {
     text: String,
     #[serde(skip)]

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use crate::rng::Rng;
 
-/// Characters in Perun's text mode, where `\r\n` and `\r` are read as `\n`.
+/// What a character is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Bytes,
@@ -34,8 +34,8 @@ impl Characters {
         }
     }
 
-    /// Of text, as Python's text mode reads it. What is not UTF-8, where Perun breaks off, is read as
-    /// bytes.
+    /// Of text, as Python's text mode reads it: `\r\n` and `\r` are `\n`. What is not UTF-8, where Perun
+    /// breaks off, is read as bytes.
     pub(super) fn of_text(bytes: &[u8]) -> Characters {
         match std::str::from_utf8(bytes) {
             Ok(text) => Characters {

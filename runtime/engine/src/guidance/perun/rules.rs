@@ -12,7 +12,7 @@ use crate::rng::Rng;
 /// What one repetition of a built-in rule does.
 pub(super) type Edit = fn(&mut Lines<'_>, &mut Rng);
 
-/// Built-in rules in one numbering: D, T, B.
+/// Where the D rules end, where the T rules do, and how many built-in rules there are.
 const D: u32 = markup::RULES.len() as u32;
 const T: u32 = D + text::RULES.len() as u32;
 pub(super) const BUILT_IN: u32 = T + binary::RULES.len() as u32;
