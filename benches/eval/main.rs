@@ -39,8 +39,9 @@ enum Verb {
     Run(Run),
     /// Sum up results as Markdown
     Table {
-        /// A file of results
-        results: PathBuf,
+        /// Files of results, the older ones first
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
         /// The arm that others are tested against
         #[arg(long, value_name = "ARM", default_value = "zest")]
         against: String,
@@ -83,7 +84,10 @@ fn main() -> Result<()> {
     match Verb::parse() {
         Verb::Run(run) => run.go(),
         Verb::Table { results, against } => {
-            table::print(&read(&results, "eval"), arm(&against).name);
+            let results: Vec<_> = (results.iter())
+                .flat_map(|file| read(file, "eval"))
+                .collect();
+            table::print(&results, arm(&against).name);
             Ok(())
         }
         Verb::Curves { results, folder } => draw(&results, &folder),

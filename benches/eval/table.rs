@@ -1,4 +1,4 @@
-//! Tables: what the campaigns of a file come to, as Markdown.
+//! Tables: what campaigns come to, as Markdown.
 //!
 //! For each subject and budget a line per arm: medians with an interval of 95 % confidence, and A12
 //! with the stars of the exact Mann–Whitney test against one arm. Losses look like wins.
@@ -27,7 +27,7 @@ pub(crate) struct Group<'a> {
     pub(crate) arms: Vec<(&'static str, Vec<&'a Value>)>,
 }
 
-/// The results of a file, in groups. Nothing is summed over commits: the last one counts.
+/// Results in groups. Nothing is summed over commits: of each arm, the last one counts.
 pub(crate) fn groups(results: &[Value]) -> Vec<Group<'_>> {
     let text = |result: &Value, key: &str| result[key].as_str().unwrap_or_default().to_owned();
     let mut by: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
@@ -37,11 +37,13 @@ pub(crate) fn groups(results: &[Value]) -> Vec<Group<'_>> {
     }
     let mut groups = Vec::new();
     for ((subject, budget), all) in by {
-        let commit = all.last().expect("a group has members")["commit"].clone();
         let of = |name: &'static str| {
-            let is_of = |result: &&&Value| result["arm"] == name && result["commit"] == commit;
-            let of: Vec<_> = all.iter().filter(is_of).copied().collect();
-            (!of.is_empty()).then_some((name, of))
+            let of: Vec<_> = (all.iter().copied())
+                .filter(|result| result["arm"] == name)
+                .collect();
+            let commit = &of.last()?["commit"];
+            let is_last = |result: &&Value| result["commit"] == *commit;
+            Some((name, of.iter().copied().filter(is_last).collect()))
         };
         groups.push(Group {
             arms: ARMS.iter().filter_map(|arm| of(arm.name)).collect(),
@@ -243,8 +245,9 @@ mod tests {
         let result = |commit: &str, arm: &str| json!({"subject": "s", "budget": "b", "arm": arm, "commit": commit, "semantic": 3});
         let results = [
             result("old", "zest"),
+            result("older", "afl-text"),
             result("new", "zest"),
-            result("new", "afl-text"),
+            result("older", "afl-text"),
         ];
         let groups = groups(&results);
         let arms: Vec<_> = groups[0]
@@ -252,6 +255,6 @@ mod tests {
             .iter()
             .map(|(n, of)| (*n, of.len()))
             .collect();
-        assert_eq!(arms, [("afl-text", 1), ("zest", 1)]);
+        assert_eq!(arms, [("afl-text", 2), ("zest", 1)]);
     }
 }

@@ -34,6 +34,8 @@ pub enum Reason {
     Count,
     /// It is smaller than any other that hits some probe.
     Smaller,
+    /// It cost more than what it was made from.
+    Slower,
 }
 
 impl Reason {
@@ -45,6 +47,7 @@ impl Reason {
             Reason::ValidEdge => "valid-edge",
             Reason::Count => "count",
             Reason::Smaller => "smaller",
+            Reason::Slower => "slower",
         }
     }
 }

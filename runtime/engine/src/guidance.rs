@@ -11,6 +11,7 @@ mod byte_loop;
 mod climb;
 pub mod ei;
 mod jqf;
+pub mod perun;
 mod portfolio;
 pub mod quickcheck;
 pub mod rlcheck;
@@ -81,6 +82,7 @@ pub const ALL: &[&Spec] = &[
     &sandglass::SPEC,
     &afl::SPEC,
     &blind::SPEC,
+    &perun::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
@@ -223,6 +225,8 @@ pub enum Strategy {
     Quickcheck(Box<quickcheck::Quickcheck>),
     /// Ours for generators.
     Choices(Box<sandglass_choices::Choices>),
+    /// Perun fuzz.
+    Perun(Box<perun::Perun>),
 }
 
 impl Strategy {
@@ -238,6 +242,7 @@ impl Strategy {
             Strategy::Rlcheck(state) => &mut **state,
             Strategy::Quickcheck(state) => &mut **state,
             Strategy::Choices(state) => &mut **state,
+            Strategy::Perun(state) => &mut **state,
         }
     }
 }

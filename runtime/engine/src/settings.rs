@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What values a setting takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum SettingKind {
     /// `on` or `off`.
     Switch {
@@ -27,10 +27,17 @@ pub enum SettingKind {
         /// What there is; the first if not given.
         names: &'static [&'static str],
     },
+    /// Text of a form of its own; empty if not given.
+    Text {
+        /// What it is made of, in a few words.
+        what: &'static str,
+        /// Says what is wrong with it, if anything is.
+        check: fn(&str) -> Result<(), String>,
+    },
 }
 
 /// One setting of a guidance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The key.
     pub name: &'static str,
@@ -68,12 +75,13 @@ impl Setting {
         }
     }
 
-    /// The values it takes: `on|off`, `1..=7`, or all names.
+    /// The values it takes: `on|off`, `1..=7`, all names, or what a text is made of.
     pub fn range(&self) -> String {
         match self.kind {
             SettingKind::Switch { .. } => "on|off".to_owned(),
             SettingKind::Number { min, max, .. } => format!("{min}..={max}"),
             SettingKind::OneOf { names } => names.join("|"),
+            SettingKind::Text { what, .. } => what.to_owned(),
         }
     }
 
@@ -83,6 +91,7 @@ impl Setting {
             SettingKind::Switch { default } => if default { "on" } else { "off" }.to_owned(),
             SettingKind::Number { default, .. } => default.to_string(),
             SettingKind::OneOf { names } => names[0].to_owned(),
+            SettingKind::Text { .. } => "none".to_owned(),
         }
     }
 }
@@ -108,6 +117,7 @@ impl std::error::Error for SettingError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     values: BTreeMap<&'static str, u64>,
+    texts: BTreeMap<&'static str, String>,
 }
 
 impl Settings {
@@ -116,12 +126,16 @@ impl Settings {
         known: &[Setting],
         given: &BTreeMap<String, String>,
     ) -> Result<Settings, SettingError> {
-        let mut values = BTreeMap::new();
+        let (mut values, mut texts) = (BTreeMap::new(), BTreeMap::new());
         for setting in known {
             let default = match setting.kind {
                 SettingKind::Switch { default } => u64::from(default),
                 SettingKind::Number { default, .. } => default,
                 SettingKind::OneOf { .. } => 0,
+                SettingKind::Text { .. } => {
+                    texts.insert(setting.name, String::new());
+                    continue;
+                }
             };
             values.insert(setting.name, default);
         }
@@ -139,6 +153,11 @@ impl Settings {
                 };
                 return Err(error(format!("unknown, expected one of: {names}")));
             };
+            if let SettingKind::Text { check, .. } = setting.kind {
+                check(text).map_err(error)?;
+                texts.insert(setting.name, text.clone());
+                continue;
+            }
             let value = parse(setting.kind, text).ok_or_else(|| {
                 error(format!(
                     "has the value `{text}`, expected {}",
@@ -147,7 +166,7 @@ impl Settings {
             })?;
             values.insert(setting.name, value);
         }
-        Ok(Settings { values })
+        Ok(Settings { values, texts })
     }
 
     /// A switch. Panics if the guidance has none of this name.
@@ -161,6 +180,11 @@ impl Settings {
             .values
             .get(name)
             .expect("a guidance asks for its own settings only")
+    }
+
+    /// A text. Panics if the guidance has none of this name.
+    pub fn text(&self, name: &str) -> &str {
+        (self.texts.get(name)).expect("a guidance asks for its own settings only")
     }
 }
 
@@ -179,6 +203,7 @@ fn parse(kind: SettingKind, text: &str) -> Option<u64> {
             let index = names.iter().position(|name| *name == text)?;
             Some(index as u64)
         }
+        SettingKind::Text { .. } => None,
     }
 }
 
@@ -208,6 +233,17 @@ mod tests {
                 names: &["red", "green"],
             },
         },
+        Setting {
+            name: "even",
+            summary: "",
+            kind: SettingKind::Text {
+                what: "an even number of letters",
+                check: |text| match text.len() % 2 {
+                    0 => Ok(()),
+                    _ => Err(format!("`{text}` is odd")),
+                },
+            },
+        },
     ];
 
     fn given(name: &str, value: &str) -> Result<Settings, String> {
@@ -223,6 +259,8 @@ mod tests {
         assert!(!given("trim", "off").unwrap().is_on("trim"));
         assert_eq!(settings.number("colour"), 0);
         assert_eq!(given("colour", "green").unwrap().number("colour"), 1);
+        assert_eq!(settings.text("even"), "");
+        assert_eq!(given("even", "ab\ncd?").unwrap().text("even"), "ab\ncd?");
     }
 
     #[test]
@@ -241,7 +279,11 @@ mod tests {
         );
         assert_eq!(
             given("x", "").unwrap_err(),
-            "setting `x`: unknown, expected one of: trim, depth, colour"
+            "setting `x`: unknown, expected one of: trim, depth, colour, even"
+        );
+        assert_eq!(
+            given("even", "abc").unwrap_err(),
+            "setting `even`: `abc` is odd"
         );
     }
 }

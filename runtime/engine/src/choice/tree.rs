@@ -196,12 +196,7 @@ impl Aligned {
     /// Learns that a span was opened.
     pub fn open(&mut self, wanted: u32) {
         let is_it = |&(_, token): &(usize, Token)| matches!(token, Token::Open { label, .. } if label == wanted);
-        let is_choice = |token: &Token| matches!(token, Token::Choice { .. });
-        // One that comes before the next choice, or else one behind it.
-        let found = (self.ahead())
-            .take_while(|(_, token)| !is_choice(token))
-            .find(is_it)
-            .or_else(|| self.ahead().find(is_it));
+        let found = self.ahead().find(is_it);
         if let Some((at, Token::Open { close, .. })) = found {
             self.at = at + 1;
             self.open.push(Some(close as usize));
@@ -330,6 +325,22 @@ mod tests {
         ];
         let got = again(&tree, &new);
         assert_eq!([got[0], got[1], got[3]], [b, c, f]);
+    }
+
+    /// What a span does not ask for any more is nobody else's.
+    #[test]
+    fn a_choice_stays_in_its_span() {
+        let acts = [At(1), Open(7), At(2), Close, At(2), Open(7), At(2), Close];
+        let (values, tree) = recorded(&acts);
+        let got = again(
+            &tree,
+            &[At(1), Open(7), Close, At(2), Open(7), At(2), Close],
+        );
+        assert_eq!(got, [values[0], values[2], values[3]]);
+        // Nor does it have what is outside of it.
+        let got = again(&tree, &[At(1), Open(7), At(2), At(2), Close, At(2)]);
+        assert_eq!([got[0], got[1], got[3]], values[..3]);
+        assert_ne!(got[2], values[2]);
     }
 
     #[test]
