@@ -5,7 +5,7 @@
 //!   were.
 //! - Parents are the shortest inputs known for some goal, as in Zeugma ([`super::zeugma`]); a probe is
 //!   a goal, and a probe in a valid run is another one.
-//! - Which operator makes a child is drawn by what it has found lately ([`super::portfolio`]). One of
+//! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
 //!   them is to begin from nothing.
 //!
 //! Each of these is a setting, so that it can be measured without.
