@@ -1,8 +1,8 @@
 //! Edits: children of a tree of choices, each by one operator.
 //!
-//! In: a population of trees, an operator, random numbers. Out: a tree that differs from its parent;
-//! what a child does not have, the generator makes anew ([`super::tree::Aligned`]). An operator never
-//! puts the value that is there already.
+//! In: a population of trees, an operator, random numbers. Out: an edited tree; what it does not have,
+//! the generator makes anew ([`super::tree::Aligned`]). A number or a boolean that is changed never
+//! keeps its value; a splice or an exchange may find the same choices, and then nothing changes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

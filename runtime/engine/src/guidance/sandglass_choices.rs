@@ -1,8 +1,7 @@
 //! Our own guidance for generators: choices as trees, edited by whatever has paid lately.
 //!
 //! - An input is the tree of its choices, and a child differs from it in what an operator did, and
-//!   nowhere else ([`crate::choice::edit`], [`crate::choice::tree`]); no operator leaves things as they
-//!   were.
+//!   nowhere else ([`crate::choice::edit`], [`crate::choice::tree`]).
 //! - Parents are the shortest inputs known for some goal, as in Zeugma ([`super::zeugma`]); a probe is
 //!   a goal, and a probe in a valid run is another one.
 //! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
