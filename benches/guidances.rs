@@ -47,7 +47,7 @@ struct Campaign {
 impl Campaign {
     fn new(spec: &'static Spec, target: &Arc<Target>) -> Campaign {
         let worker = Worker::new(target, &Limits::STANDARD, 0)
-            .and_then(|worker| worker.for_guidance(spec))
+            .and_then(|worker| worker.for_guidance(spec, spec.choice_bytes_max()))
             .expect("it sets up");
         let seeds = match spec.input {
             InputKind::Bytes => RUST_DEMO.seeds.iter().map(|seed| seed.to_vec()).collect(),

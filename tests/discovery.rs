@@ -100,6 +100,7 @@ fn campaigns(
                 seed,
                 probes: fast.probe_map().probes.len() as u32,
                 input_bytes_max: limits.input_bytes,
+                choice_bytes_max: 0,
                 seeds: vec![PLANTED_SEED.to_vec()],
                 tokens: tokens(planted.wasm)
                     .into_iter()

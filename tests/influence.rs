@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sandglass_engine::choice::influence::Influence;
-use sandglass_engine::choice::jqf::{Reading, tape_of};
+use sandglass_engine::choice::jqf::{End, Reading, tape_of};
 use sandglass_engine::choice::plan::MutationCount;
 use sandglass_engine::choice::{ChoicePlan, Role};
 use sandglass_generators::GENERATORS;
@@ -52,6 +52,7 @@ fn what_is_learnt_agrees_with_the_annotation() {
                 seed,
                 first: 0,
                 count: MutationCount::Four,
+                end: End::Extends,
                 reading: Reading::Whole,
             };
             for nth in 0..CHILDREN {

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
@@ -82,13 +83,15 @@ impl Prepared {
             Input::Text => (&self.plain, self.seeds.clone()),
         };
         let spec = guidance::find(arm.guidance).ok_or("no such guidance")?;
-        let worker = Worker::new(target, &limits, 0)?.for_guidance(spec)?;
+        let worker = Worker::new(target, &limits, 0)?.for_guidance(spec, TAPE_BYTES_MAX)?;
         let given = arm.settings.iter();
         let tokens = tokens(&target.module.wasm).into_iter();
         let mut engine = Engine::new(Config {
             seed,
             probes: worker.probes(),
             input_bytes_max: limits.input_bytes,
+            // The same for all arms, ours included.
+            choice_bytes_max: TAPE_BYTES_MAX,
             seeds,
             tokens: tokens.map(Token::automatic).collect(),
             settings: given
@@ -287,6 +290,7 @@ impl Progress {
             "execs": stats.execs,
             "cpu_s": rounded(cpu_s),
             "valid": stats.valid,
+            "without_input": stats.without_input,
             "branches": reached.branches,
             "semantic": reached.semantic,
             "valid_semantic": reached.valid_semantic,

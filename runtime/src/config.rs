@@ -51,6 +51,8 @@ pub struct CampaignConfig {
     pub seed: u64,
     /// When an input counts as slow.
     pub slow_factor: u64,
+    /// How much one trial may draw, in bytes of JQF's encoding.
+    pub choice_bytes_max: u32,
     /// Inputs to start from.
     pub inputs: Vec<Vec<u8>>,
     /// The user's tokens.
@@ -103,6 +105,13 @@ impl CampaignConfig {
             settings,
             seed: args.seed,
             slow_factor: args.slow_factor,
+            choice_bytes_max: bounded(
+                "--max-choices",
+                args.max_choices,
+                u64::from(guidance.choice_bytes_max()),
+                1,
+                1 << 24,
+            )? as u32,
             inputs: read.inputs.into_iter().map(|input| input.bytes).collect(),
             tokens: match &args.dict {
                 Some(path) => read_dictionary(path)?,
@@ -141,6 +150,7 @@ impl CampaignConfig {
                 name: self.guidance.name.to_owned(),
                 seed: self.seed,
                 slow_factor: self.slow_factor,
+                choice_bytes: self.choice_bytes_max,
                 settings: self.settings.clone(),
             },
             start: StartRecord {

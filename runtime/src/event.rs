@@ -163,6 +163,9 @@ pub struct Counters {
     pub valid: u64,
     /// Of these, rejected by the target.
     pub invalid: u64,
+    /// Of these, without an input: the generator gave up, ran out of choices, or emitted nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_input: u64,
     /// Of these, findings of any kind but slow ones.
     pub findings: u64,
     /// Findings with different keys.

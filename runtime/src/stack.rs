@@ -125,6 +125,7 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::Overrun => "overrun: no choices left, or the input became too long".to_owned(),
+        Exit::Rejected => "rejected by the generator: no input".to_owned(),
         Exit::NoInput => "no input: the generator emitted nothing".to_owned(),
         Exit::BadDraw => "impossible draw: no values to choose from".to_owned(),
         Exit::Generator(GeneratorFault::Trap(kind)) => format!("generator trap: {}", kind.name()),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Spec, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 
@@ -238,6 +239,8 @@ pub struct Worker {
     drawing_build: Build,
     /// Whether bytes are a tape of choices: there is a generator, or the target is a property.
     draws: bool,
+    /// How much of a tape may be read.
+    choice_bytes_max: u32,
     /// Compare every so many trials with a fresh instance; 0 = never.
     paranoid: u64,
 }
@@ -254,6 +257,7 @@ impl Worker {
             plain: None,
             drawing_build: target.campaign_build(),
             draws: target.generator.is_some() || target.is_property(),
+            choice_bytes_max: TAPE_BYTES_MAX,
             paranoid,
         };
         worker.generator = worker.new_generator()?;
@@ -261,8 +265,10 @@ impl Worker {
     }
 
     /// The same worker as `spec` needs it: without counters, if that looks at no coverage; with the
-    /// place of each draw, if it wants that. On a guest thread only.
-    pub fn for_guidance(mut self, spec: &Spec) -> Result<Worker> {
+    /// place of each draw, if it wants that. A tape may be read up to `choice_bytes_max`. On a guest
+    /// thread only.
+    pub fn for_guidance(mut self, spec: &Spec, choice_bytes_max: u32) -> Result<Worker> {
+        self.choice_bytes_max = choice_bytes_max;
         if !spec.coverage {
             self.plain = self.new_plain()?;
         }

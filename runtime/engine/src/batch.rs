@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::{ChoicePlan, Drawing};
 use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
@@ -59,8 +58,6 @@ pub struct Group {
     pub variant: Variant,
     /// Whether every outcome needs detail, whatever the worker's interest says.
     pub wants_detail: bool,
-    /// How much a generator may draw, in bytes of JQF's encoding; of no meaning for bytes.
-    pub choice_bytes_max: u32,
     /// Whether it matters where each draw happens; of no meaning for bytes.
     pub wants_paths: bool,
     /// The testcase that they descend from.
@@ -70,15 +67,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// Trials of a generator or property as the papers have them: up to JQF's limit of choices, and
-    /// every outcome with its detail.
+    /// Trials of a generator or property as the papers have them: every outcome with its detail.
     pub(crate) fn of_choices(plan: ChoicePlan, trials: u32, parent: Option<TestcaseId>) -> Group {
         Group {
             plan: Plan::Choices(plan),
             trials,
             variant: Variant::Fast,
             wants_detail: true,
-            choice_bytes_max: TAPE_BYTES_MAX,
             wants_paths: false,
             parent,
             purpose: 0,
@@ -103,6 +98,7 @@ pub struct Batch {
     interest: Arc<Interest>,
     first_trial: u64,
     has_draws: bool,
+    choice_bytes_max: u32,
 }
 
 impl Batch {
@@ -111,6 +107,7 @@ impl Batch {
         tables: Arc<Tables>,
         interest: Arc<Interest>,
         first_trial: u64,
+        choice_bytes_max: u32,
     ) -> Batch {
         let mut starts = Vec::with_capacity(groups.len() + 1);
         let mut end = 0;
@@ -127,6 +124,7 @@ impl Batch {
             tables,
             interest,
             first_trial,
+            choice_bytes_max,
         }
     }
 
@@ -153,6 +151,11 @@ impl Batch {
     /// The limit of inputs: what a generator emits beyond it is no input.
     pub fn input_bytes_max(&self) -> usize {
         self.tables.input_bytes_max() as usize
+    }
+
+    /// How much a generator may draw, in bytes of JQF's encoding.
+    pub fn choice_bytes_max(&self) -> u32 {
+        self.choice_bytes_max
     }
 
     /// A group and the range of its trials. Panics if there is no such group.
@@ -189,7 +192,7 @@ impl Batch {
         match &group.plan {
             Plan::Choices(plan) => {
                 let source = plan.source(i - self.starts[at] as usize);
-                let drawing = Drawing::new(source, group.choice_bytes_max);
+                let drawing = Drawing::new(source, self.choice_bytes_max);
                 Some(match group.wants_paths {
                     true => drawing.with_paths(),
                     false => drawing,

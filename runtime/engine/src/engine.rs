@@ -33,6 +33,8 @@ pub struct Config {
     pub probes: u32,
     /// The longest input that may be proposed; at least 1. Longer seeds are cut.
     pub input_bytes_max: u32,
+    /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
+    pub choice_bytes_max: u32,
     /// The user's inputs, in order.
     pub seeds: Vec<Vec<u8>>,
     /// The user's dictionary and tokens found in the program.
@@ -55,6 +57,7 @@ impl Config {
             seed,
             probes,
             input_bytes_max: 4096,
+            choice_bytes_max: spec.choice_bytes_max(),
             seeds: Vec::new(),
             tokens: Vec::new(),
             settings: BTreeMap::new(),
@@ -110,6 +113,9 @@ pub struct Stats {
     pub valid: u64,
     /// Invalid ones among them.
     pub invalid: u64,
+    /// Invalid ones for which there was no input: the generator rejected what it made, ran out of
+    /// choices, or emitted nothing. Shares of valid trials are published with and without them.
+    pub without_input: u64,
     /// Findings among them.
     pub findings: u64,
     /// Different keys of findings.
@@ -191,7 +197,7 @@ pub enum Decision {
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 2;
+pub const STATE_VERSION: u32 = 3;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -380,6 +386,7 @@ impl Engine {
             tables,
             self.state.interest.clone(),
             self.state.stats.execs,
+            self.config.choice_bytes_max,
         );
         assert!(
             batch.len() <= room as usize,
@@ -456,6 +463,9 @@ impl Engine {
         let stats = &mut self.state.stats;
         stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
         stats.fuel_max = stats.fuel_max.max(outcome.fuel);
+        if matches!(outcome.exit, Exit::Rejected | Exit::Overrun | Exit::NoInput) {
+            stats.without_input += 1;
+        }
         match outcome.exit.status() {
             Status::Overrun | Status::Invalid => stats.invalid += 1,
             Status::Valid => stats.valid += 1,

@@ -46,7 +46,8 @@ impl FindingKind {
             | Exit::ExitCode(_)
             | Exit::OutputLimit
             | Exit::Overrun
-            | Exit::NoInput => None,
+            | Exit::NoInput
+            | Exit::Rejected => None,
         }
     }
 

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use byte_loop::{ByteLoop, LoopConfig};
 
 use crate::batch::Group;
+use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, TestcaseId};
 use crate::dictionary::Token;
@@ -37,6 +38,9 @@ use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Detail, Outcome};
+
+/// Bytes' worth of choices that guidances of our own allow in one trial.
+const CHOICE_BYTES_MAX: u32 = 1 << 16;
 
 /// What a guidance's inputs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,17 @@ pub struct Spec {
     pub settings: &'static [Setting],
     /// Makes one.
     pub new: fn(&Settings) -> Strategy,
+}
+
+impl Spec {
+    /// How much a generator may draw in one trial unless the user says otherwise, in bytes of JQF's
+    /// encoding: what the papers had for what was published, and enough for large inputs for ours.
+    pub fn choice_bytes_max(&self) -> u32 {
+        match self.paper {
+            Some(_) => TAPE_BYTES_MAX,
+            None => CHOICE_BYTES_MAX,
+        }
+    }
 }
 
 /// All guidances; the first that takes what the target takes is the default.

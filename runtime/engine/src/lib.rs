@@ -24,6 +24,7 @@
 //!     seed: 1,
 //!     probes: 3,
 //!     input_bytes_max: 1024,
+//!     choice_bytes_max: 10_240,
 //!     seeds: vec![b"something".to_vec()],
 //!     tokens: vec![],
 //!     settings: Default::default(),
@@ -58,6 +59,7 @@ pub mod finding;
 pub mod guidance;
 pub mod havoc;
 pub mod laws;
+pub mod matters;
 pub mod ratio;
 pub mod rng;
 pub mod schedule;

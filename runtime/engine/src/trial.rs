@@ -81,9 +81,12 @@ impl GeneratorFault {
             Exit::ExitCode(_) => Some(GeneratorFault::ExitCode),
             Exit::OutputLimit => Some(GeneratorFault::OutputLimit),
             Exit::Generator(fault) => Some(fault),
-            Exit::Valid | Exit::Invalid | Exit::HarnessError(_) | Exit::Overrun | Exit::NoInput => {
-                None
-            }
+            Exit::Valid
+            | Exit::Invalid
+            | Exit::HarnessError(_)
+            | Exit::Overrun
+            | Exit::NoInput
+            | Exit::Rejected => None,
         }
     }
 
@@ -130,6 +133,10 @@ pub enum Exit {
     BadDraw,
     /// The generator broke: there was no input, and the target did not run.
     Generator(GeneratorFault),
+    /// The generator called `reject`: it gave this input up, and the target did not run. Zest counts
+    /// such a trial as invalid, and so do we; BeDivFuzz's code and later versions of JQF do not count
+    /// it at all, so [`Stats`](crate::Stats) has their number.
+    Rejected,
 }
 
 impl Exit {
@@ -138,7 +145,9 @@ impl Exit {
     pub fn status(self) -> Status {
         match self {
             Exit::Valid | Exit::ExitCode(0) => Status::Valid,
-            Exit::Invalid | Exit::ExitCode(_) | Exit::OutputLimit => Status::Invalid,
+            Exit::Invalid | Exit::ExitCode(_) | Exit::OutputLimit | Exit::Rejected => {
+                Status::Invalid
+            }
             Exit::Overrun | Exit::NoInput => Status::Overrun,
             Exit::HarnessError(_)
             | Exit::BadDraw
@@ -172,6 +181,7 @@ impl Exit {
             Exit::NoInput => "no-input",
             Exit::BadDraw => "bad-draw",
             Exit::Generator(_) => "generator",
+            Exit::Rejected => "rejected",
         }
     }
 }

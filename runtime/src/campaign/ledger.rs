@@ -312,6 +312,7 @@ fn counters(engine: &Engine) -> Counters {
         execs: stats.execs,
         valid: stats.valid,
         invalid: stats.invalid,
+        without_input: stats.without_input,
         findings: stats.findings,
         unique_findings: stats.unique_findings,
         slow_findings: stats.slow_findings,

@@ -132,6 +132,7 @@ fn engine_config(
         seed: config.seed,
         probes,
         input_bytes_max: record.limits.input_bytes,
+        choice_bytes_max: config.choice_bytes_max,
         seeds: config.inputs.clone(),
         tokens: all_tokens,
         settings: config.settings.clone(),
@@ -163,5 +164,6 @@ fn runners(
 }
 
 fn worker(target: &Arc<Target>, limits: &Limits, config: &CampaignConfig) -> Result<Worker> {
-    Worker::new(target, limits, config.paranoid)?.for_guidance(config.guidance)
+    Worker::new(target, limits, config.paranoid)?
+        .for_guidance(config.guidance, config.choice_bytes_max)
 }

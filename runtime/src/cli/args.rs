@@ -100,6 +100,9 @@ pub struct FuzzArgs {
     /// An input is slow when its fuel exceeds N times what its size explains; 0 = never
     #[arg(long = "slow-factor", value_name = "N", default_value_t = 100)]
     pub slow_factor: u64,
+    /// Choices of an input, in bytes' worth of JQF's encoding [default: 10240 for published guidances, else 64K]
+    #[arg(long = "max-choices", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
+    pub max_choices: Option<u64>,
     /// Compare every Nth execution with a fresh instance; 0 = never
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_count)]
     pub paranoid: u64,
@@ -185,6 +188,9 @@ pub struct ShowArgs {
     pub target: PathBuf,
     /// A finding's folder, a file of `choices/`, or an input
     pub file: PathBuf,
+    /// Executions at most, to find out which choices matter
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = parse_count)]
+    pub execs: u64,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,

@@ -121,8 +121,10 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
         ..config::wanted_limits(&guest)?
     };
     let module = Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?;
+    let guidance = config::guidance(None, &module, false)?;
     Ok(CampaignConfig {
-        guidance: config::guidance(None, &module, false)?,
+        guidance,
+        choice_bytes_max: guidance.choice_bytes_max(),
         module,
         options: config::options(&guest, target),
         reset: Reset::Hot,

@@ -1,8 +1,12 @@
 //! `sandglass show`: what an input is. The choices it was made of with the spans that they belong
-//! to, what was made of them, and how it ends.
+//! to, which of them matter to how it ends, what was made of them, and how it ends.
+
+use std::cell::Cell;
 
 use anyhow::Result;
+use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::{Event, events, line};
+use sandglass_engine::matters::{Matters, matters};
 use sandglass_instrument::printable::printable;
 use sandglass_sandbox::on_guest_thread;
 
@@ -12,10 +16,13 @@ use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Shown};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown};
 
 /// Lines of choices, and of what was made of them, that are shown.
 const LINES_MAX: usize = 1_000;
+
+/// Fuel spent on finding out which choices matter: some seconds.
+const FUEL_MAX: u64 = 10_000_000_000;
 
 pub(super) fn run(args: ShowArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
@@ -26,7 +33,8 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
         match &case.choices {
             Some(choices) => {
                 let (replayed, shown) = exact.replay_choices(choices)?;
-                Ok((replayed, Some(shown)))
+                let known = tried(&mut exact, &shown, &replayed, args.execs)?;
+                Ok((replayed, Some((shown, known))))
             }
             None => anyhow::Ok((exact.replay(&case.input)?, None)),
         }
@@ -39,22 +47,60 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
         number(u64::from(replayed.outcome.input_bytes)),
         number(replayed.outcome.fuel)
     ));
-    let input = shown.as_ref().map_or(&case.input, |shown| &shown.input);
-    if let Some(shown) = &shown {
-        choices(&mut out, shown);
+    let input = (shown.as_ref()).map_or(&case.input, |(shown, _)| &shown.input);
+    if let Some((shown, known)) = &shown {
+        choices(&mut out, shown, known);
     }
     text(&mut out, "input", input);
-    if let Some(shown) = &shown {
+    if let Some((shown, _)) = &shown {
         text(&mut out, "notes", &shown.notes);
     }
     Ok(exit_code::FINE)
 }
 
-/// One draw a line, indented by the spans around it.
-fn choices(out: &mut Sink, shown: &Shown) {
+/// Gives each draw other values, and says whether it all ends as before: for findings at the same
+/// place.
+fn tried(
+    exact: &mut Exact,
+    shown: &Shown,
+    replayed: &Replayed,
+    execs_max: u64,
+) -> Result<Vec<Matters>> {
+    let end = |of: &Replayed| {
+        let key = stack::key(of.outcome.exit, of.outcome.site, &of.frames);
+        (of.outcome.exit, of.outcome.exit.is_finding().then_some(key))
+    };
+    let (mut execs, fuel) = (0, Cell::new(0));
+    let mut test = |other: &ChoiceSequence| -> Result<bool> {
+        let (other, _) = exact.try_choices(other)?;
+        fuel.set(fuel.get() + other.outcome.fuel);
+        Ok(end(&other) == end(replayed))
+    };
+    matters(&shown.choices, &mut test, &mut || {
+        execs += 1;
+        execs <= execs_max && fuel.get() < FUEL_MAX
+    })
+}
+
+/// One draw a line, indented by the spans around it; those that matter are marked.
+fn choices(out: &mut Sink, shown: &Shown, known: &[Matters]) {
     let events = events(&shown.choices);
     let draws = shown.choices.nodes.len() as u64;
-    out.line(&format!("choices: {}", plural(draws, "draw")));
+    let number_of = |what| known.iter().filter(|&&of| of == what).count() as u64;
+    let mut header = format!("choices: {}", plural(draws, "draw"));
+    if draws > 0 {
+        header.push_str(&format!(
+            "; {} decide how it ends (*), {} may be anything",
+            number(number_of(Matters::Yes)),
+            number(number_of(Matters::Anything))
+        ));
+    }
+    match number_of(Matters::Unknown) {
+        0 => {}
+        unknown => header.push_str(&format!(", {} not tried (?)", number(unknown))),
+    }
+    out.line(&header);
+    let mut known = known.iter();
     let mut depth = 1;
     for event in events.iter().take(LINES_MAX) {
         match event {
@@ -71,8 +117,17 @@ fn choices(out: &mut Sink, shown: &Shown) {
                 }
             }
             Event::Node(node, payload) => {
+                let mark = match known.next() {
+                    Some(Matters::Yes) => "*",
+                    Some(Matters::Anything) => " ",
+                    Some(Matters::Unknown) | None => "?",
+                };
                 let text = line(node, payload);
-                out.line(&format!("{:width$}{text}", "", width = 2 * depth));
+                out.line(&format!(
+                    "{mark} {:width$}{text}",
+                    "",
+                    width = 2 * depth - 2
+                ));
             }
         }
     }

@@ -157,12 +157,20 @@ fn behaviour(counters: &Counters) -> String {
     let (Some(diverse), Some(hill)) = (counters.diverse_valid, counters.diversity) else {
         return String::new();
     };
+    let made = counters.execs - counters.without_input;
+    let of_made = match counters.without_input {
+        0 => String::new(),
+        _ => {
+            let share = 100.0 * counters.valid as f64 / made.max(1) as f64;
+            format!(" ({share:.1} % of what the generator did not give up)")
+        }
+    };
     let stages = counters.stages.iter().zip(1..);
     let stages: String = stages
         .map(|(&reached, n)| format!(", {} at stage {n}", share(reached)))
         .collect();
     format!(
-        "; {} valid{stages}, {} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
+        "; {} valid{of_made}{stages}, {} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
         share(counters.valid),
         number(diverse),
         number(hill.b0),

@@ -73,6 +73,8 @@ pub struct GuidanceRecord {
     pub seed: u64,
     /// An input is slow when it costs so many times what is expected; 0 = never.
     pub slow_factor: u64,
+    /// How much one trial may draw, in bytes of JQF's encoding.
+    pub choice_bytes: u32,
     /// What `--set` gave, by name.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
@@ -180,6 +182,10 @@ impl Record {
             ("guidance".into(), self.guidance.name.clone()),
             ("seed".into(), self.guidance.seed.to_string()),
             ("slow factor".into(), self.guidance.slow_factor.to_string()),
+            (
+                "choice limit".into(),
+                self.guidance.choice_bytes.to_string(),
+            ),
         ]);
         if let Some(generator) = &self.generator {
             fields.0.push(("generator".into(), generator.hash.clone()));
@@ -261,6 +267,7 @@ pub(crate) mod tests {
                 name: "afl".into(),
                 seed: 1,
                 slow_factor: 100,
+                choice_bytes: 10_240,
                 settings: BTreeMap::from([("havoc".into(), "7".into())]),
             },
             start: StartRecord {

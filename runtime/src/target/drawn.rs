@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::choice::Source;
-use sandglass_engine::choice::jqf::{End, Reading, TAPE_BYTES_MAX, Tape};
+use sandglass_engine::choice::jqf::{End, Reading, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
@@ -119,7 +119,7 @@ impl Worker {
         wants_detail: bool,
     ) -> Result<Outcome> {
         let tape = Tape::new(bytes.to_vec(), End::Zeros, Reading::Whole, Rng::new(0));
-        let drawing = Drawing::new(Source::Tape(tape), TAPE_BYTES_MAX);
+        let drawing = Drawing::new(Source::Tape(tape), self.choice_bytes_max);
         let mut outcome = self.draw(trial, variant, drawing, interest, wants_detail)?;
         if let Some(detail) = &mut outcome.detail {
             detail.made = Some(std::mem::replace(&mut detail.input, bytes.to_vec()));

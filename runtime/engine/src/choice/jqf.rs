@@ -23,7 +23,7 @@ use super::source::Answer;
 use super::{ChoiceSequence, Domain, Draw};
 use crate::rng::Rng;
 
-/// The longest tape.
+/// The longest tape: of JQF, and so of the papers.
 pub const TAPE_BYTES_MAX: u32 = 10_240;
 
 const LENGTHS: Geometric = Geometric::new(10);

@@ -75,6 +75,8 @@ pub enum ChoicePlan {
         first: u64,
         /// How many mutations.
         count: MutationCount,
+        /// What follows the child's last byte.
+        end: End,
         /// What its bytes mean.
         reading: Reading,
     },
@@ -178,12 +180,13 @@ impl ChoicePlan {
                 seed,
                 first,
                 count,
+                end,
                 reading,
             } => {
                 let mut rng = Rng::new(derive(*seed, first + nth as u64));
                 let mut bytes = parent.to_vec();
                 mutate(&mut bytes, *count, &mut rng);
-                Source::Tape(Tape::new(bytes, End::Extends, *reading, rng))
+                Source::Tape(Tape::new(bytes, *end, *reading, rng))
             }
             ChoicePlan::Split {
                 structure,
@@ -294,6 +297,7 @@ pub fn mutate(bytes: &mut [u8], count: MutationCount, rng: &mut Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice::{Drawing, Role};
 
     #[test]
     fn a_child_keeps_its_length_and_is_a_function_of_its_number() {
@@ -303,10 +307,31 @@ mod tests {
             seed: 3,
             first,
             count: MutationCount::Eight,
+            end: End::Extends,
             reading: Reading::Whole,
         };
         assert_eq!(plan(0).source(5), plan(5).source(0));
         assert_ne!(plan(0).source(5), plan(0).source(6));
+    }
+
+    /// What a child gets beyond its tape is a setting.
+    #[test]
+    fn a_child_ends_or_extends() {
+        let draws = |end| {
+            let plan = ChoicePlan::Zest {
+                parent: Arc::from([7; 9]),
+                seed: 3,
+                first: 0,
+                count: MutationCount::Eight,
+                end,
+                reading: Reading::Whole,
+            };
+            let mut drawing = Drawing::new(plan.source(0), 100);
+            (0..20)
+                .take_while(|_| drawing.int(0, Role::Value, 0, 5).is_ok())
+                .count()
+        };
+        assert_eq!((draws(End::Stops), draws(End::Extends)), (2, 20));
     }
 
     /// Of a long tape, a child differs in 32 bytes on average, or a little less for what overlaps

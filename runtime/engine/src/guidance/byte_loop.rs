@@ -263,7 +263,6 @@ impl ByteLoop {
                 Variant::Fast
             },
             wants_detail: !stage,
-            choice_bytes_max: 0,
             wants_paths: false,
             parent,
             purpose: self.flights.len() as u64,

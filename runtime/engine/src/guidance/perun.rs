@@ -517,7 +517,6 @@ fn group(inputs: Vec<Arc<[u8]>>, parent: Option<TestcaseId>, purpose: u64) -> Gr
         plan: Plan::Given(inputs),
         variant: Variant::Fast,
         wants_detail: true,
-        choice_bytes_max: 0,
         wants_paths: false,
         parent,
         purpose,

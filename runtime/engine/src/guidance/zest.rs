@@ -19,7 +19,7 @@ use super::quickcheck::{OFF_BY_ONE, reading};
 use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
-use crate::choice::jqf::{Reading, tape_bytes, tape_of};
+use crate::choice::jqf::{End, Reading, tape_bytes, tape_of};
 use crate::choice::plan::MutationCount;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
@@ -42,7 +42,9 @@ pub static SPEC: Spec = Spec {
     targets: false,
     batch: 1,
     lookahead: LOOKAHEAD,
-    settings: &[COUNT, VALID, VALID_ONLY, STICKY, STEAL, ENERGY, OFF_BY_ONE],
+    settings: &[
+        COUNT, VALID, VALID_ONLY, STICKY, STEAL, ENERGY, WHEN_OUT, OFF_BY_ONE,
+    ],
     new,
 };
 
@@ -57,7 +59,7 @@ pub static SPEC_PAPER: Spec = Spec {
     targets: false,
     batch: 1,
     lookahead: LOOKAHEAD,
-    settings: &[VALID, VALID_ONLY, STICKY, STEAL, OFF_BY_ONE],
+    settings: &[VALID, VALID_ONLY, STICKY, STEAL, WHEN_OUT, OFF_BY_ONE],
     new: new_paper,
 };
 
@@ -77,6 +79,14 @@ pub(super) const STEAL: Setting = Setting::switch(
     false,
 );
 
+const WHEN_OUT: Setting = Setting {
+    name: "when-out",
+    summary: "what a child reads behind its last byte: random bytes, or the end, as JQF can be told",
+    kind: SettingKind::OneOf {
+        names: &["random", "end"],
+    },
+};
+
 const ENERGY: Setting = Setting {
     name: "energy",
     summary: "what a visit is measured in: children, or their fuel as SpotOn's baseline",
@@ -88,11 +98,13 @@ const ENERGY: Setting = Setting {
 fn new(settings: &Settings) -> Strategy {
     let energy = [Energy::Children, Energy::Cost][settings.number(ENERGY.name) as usize];
     let saves_count = settings.is_on(COUNT.name);
-    Strategy::Zest(Box::new(Zest::new(settings, false, saves_count, energy)))
+    let zest = Zest::new(settings, false, saves_count, energy);
+    Strategy::Zest(Box::new(zest.with_end(settings)))
 }
 
 fn new_paper(settings: &Settings) -> Strategy {
-    Strategy::Zest(Box::new(Zest::new(settings, true, false, Energy::Children)))
+    let zest = Zest::new(settings, true, false, Energy::Children);
+    Strategy::Zest(Box::new(zest.with_end(settings)))
 }
 
 /// The state of Zest.
@@ -105,6 +117,8 @@ pub struct Zest {
     valid_only: bool,
     steals: bool,
     reading: Reading,
+    /// What follows the tapes of children.
+    when_out: End,
     coverage: Coverage,
     rotation: Rotation,
     /// The tape of each testcase.
@@ -173,6 +187,7 @@ impl Zest {
             valid_only: settings.is_on(VALID_ONLY.name),
             steals: settings.is_on(STEAL.name),
             reading: reading(settings),
+            when_out: End::Extends,
             coverage: Coverage::default(),
             rotation: Rotation::new(favour, energy),
             tapes: Vec::new(),
@@ -182,6 +197,11 @@ impl Zest {
             flight: Flight::Seeds,
             responsibilities: Vec::new(),
         }
+    }
+
+    fn with_end(mut self, settings: &Settings) -> Zest {
+        self.when_out = [End::Extends, End::Stops][settings.number(WHEN_OUT.name) as usize];
+        self
     }
 
     /// What is run next, and how much of it at most.
@@ -274,6 +294,7 @@ impl Guidance for Zest {
                     } else {
                         MutationCount::Eight
                     },
+                    end: self.when_out,
                     reading,
                 },
                 Some(parent),

@@ -48,6 +48,7 @@ fn failure(exit: Exit, has_input: bool) -> Option<Exit> {
     match exit {
         Exit::Valid if has_input => None,
         Exit::Valid => Some(Exit::NoInput),
+        Exit::Invalid => Some(Exit::Rejected),
         exit => Some(GeneratorFault::of(exit).map_or(exit, Exit::Generator)),
     }
 }
