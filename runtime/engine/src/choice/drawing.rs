@@ -7,7 +7,7 @@
 use super::indexed::flat;
 use super::jqf;
 use super::paths::Step;
-use super::source::{Answer, Source};
+use super::source::Source;
 use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
 
 /// Spans of one trial; they are not bounded by the draws.
@@ -78,12 +78,11 @@ impl Drawing {
     }
 
     /// Answers a draw; bytes are in [`Drawing::last_bytes`] then.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self, site: u32, role: Role, domain: Domain) -> Result<u64, Stop> {
         if !domain.is_possible() {
             return Err(Stop::Impossible);
         }
-        let draw = Draw { site, role, domain };
         let width = jqf::width(domain) as u32;
         // A byte at least: what costs nothing can be had without end.
         let left = self.bytes_left.checked_sub(width.max(1));
@@ -92,33 +91,36 @@ impl Drawing {
             Domain::Bytes { min, .. } => min <= *left,
             _ => true,
         });
-        let answer = left.and_then(|_| self.answer(&draw));
-        let answer = answer.ok_or(Stop::Overrun)?;
-        let payload = match domain {
+        let left = left.ok_or(Stop::Overrun)?;
+        if self.wants_paths && !self.located(&Draw { site, role, domain }) {
+            return Err(Stop::Overrun);
+        }
+        let ChoiceSequence { nodes, payload, .. } = &mut self.sequence;
+        // What is asked for is written down before it is answered, once and for all: a copy would be
+        // read as a whole just after it was written in parts.
+        nodes.push(ChoiceNode {
+            draw: Draw { site, role, domain },
+            bits: 0,
+            value: 0,
+        });
+        let node = nodes.last_mut().expect("pushed above");
+        let Some(answer) = self.source.answer(&node.draw, payload) else {
+            nodes.pop();
+            return Err(Stop::Overrun);
+        };
+        let bytes = match domain {
             Domain::Bytes { .. } => answer.value as u32,
             _ => 0,
         };
-        let left = left.and_then(|left| left.checked_sub(payload));
-        let Some(left) = left else {
-            let kept = self.sequence.payload.len() - payload as usize;
-            self.sequence.payload.truncate(kept);
+        let Some(left) = left.checked_sub(bytes) else {
+            payload.truncate(payload.len() - bytes as usize);
+            nodes.pop();
             return Err(Stop::Overrun);
         };
         self.bytes_left = left;
-        self.sequence.nodes.push(ChoiceNode {
-            draw,
-            bits: answer.bits,
-            value: answer.value,
-        });
+        node.bits = answer.bits;
+        node.value = answer.value;
         Ok(answer.value)
-    }
-
-    #[inline]
-    fn answer(&mut self, draw: &Draw) -> Option<Answer> {
-        if self.wants_paths && !self.located(draw) {
-            return None;
-        }
-        self.source.answer(draw, &mut self.sequence.payload)
     }
 
     /// Tells the source where this draw happens; false if there is no room for another path. Out of

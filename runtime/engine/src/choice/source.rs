@@ -14,12 +14,15 @@ use super::{Domain, Draw};
 use crate::rng::Rng;
 
 /// The answer to a draw. Bytes are appended to the payload beside it.
+///
+/// Not in the order of a [`ChoiceNode`](super::ChoiceNode): there both would be read as one of 16
+/// bytes just after they were written apart, and the processor waits for that longer than a draw takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What the value was decoded from; else the value.
-    pub bits: u64,
     /// As in a [`ChoiceNode`](super::ChoiceNode).
     pub value: u64,
+    /// What the value was decoded from; else the value.
+    pub bits: u64,
 }
 
 /// Who answers.
