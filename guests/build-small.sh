@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Rebuilds the small checked-in guests: planted faults, demos, bench programs and generators.
+# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, and generators.
 #
-#   guests/build-small.sh [planted|demo|bench|generators|all]   writes the .wasm files beside the sources
+#   guests/build-small.sh [planted|demo|bench|cost|generators|all]   writes the .wasm files beside the sources
 #   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
 #
 # Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
@@ -82,6 +82,13 @@ bench() {
   done
 }
 
+cost() {
+  local to=${OUT:-$root}/cost/wasm source
+  for source in cost/*.c; do
+    c "$to/$(basename "$source" .c).wasm" "$root/$source" -gline-tables-only -Wl,-z,stack-size=65536
+  done
+}
+
 # The generators use std, whose own debug information would be most of a module: names stay, lines go. They are built
 # by rustc alone, because cargo's hashes, which are in symbols, depend on the flags for paths.
 generators() {
@@ -106,7 +113,7 @@ generators() {
 
 [ "$what" = generators ] || find_zig
 case $what in
-planted | demo | bench | generators) "$what" ;;
-all) planted; demo; bench; generators ;;
-*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, generators or all" >&2; exit 2 ;;
+planted | demo | bench | cost | generators) "$what" ;;
+all) planted; demo; bench; cost; generators ;;
+*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, generators or all" >&2; exit 2 ;;
 esac

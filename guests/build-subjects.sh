@@ -20,7 +20,8 @@ kit=${KIT:-wasm}
 san=${SAN:-none}
 all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load lua-load-checked lua-load-old mujs onig
   pcre2 pugixml quickjs quickjs-compile quickjs-compile-checked quickjs-compile-old sqlite sqlite-db sqlite-steps
-  sqlite-steps-checked sqlite-steps-old stb-image tinyxml2 zlib rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png
+  sqlite-steps-checked sqlite-steps-old stb-image tinyxml2 zlib
+  libcxx-trim onig-email onig-java onig-trim pcre2-email pcre2-java pcre2-trim word-count-djb word-count-java rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png
   rust-regex rust-toml rust-wasm rust-wasm-old rust-xml zig-json)
 problems=0
 
@@ -271,28 +272,42 @@ build_mujs() {
   eh=1 compile mujs "-I$source" -D_WASI_EMULATED_PROCESS_CLOCKS -lwasi-emulated-process-clocks -- "$source/one.c"
 }
 
-build_onig() {
-  crate onig_sys || { fail onig "crate not available"; return; }
-  local onig=$source/oniguruma/src work=$tools/build/onig file
+onig() {
+  crate onig_sys || { fail "$1" "crate not available"; return; }
+  local onig=$source/oniguruma/src work=$tools/build/$1
   mkdir -p "$work"
   printf '#define %s\n' 'STDC_HEADERS 1' 'HAVE_STRING_H 1' 'HAVE_STDLIB_H 1' 'HAVE_STDINT_H 1' 'HAVE_INTTYPES_H 1' \
     'HAVE_LIMITS_H 1' 'SIZEOF_INT 4' 'SIZEOF_LONG __SIZEOF_LONG__' 'SIZEOF_LONG_LONG 8' 'SIZEOF_VOIDP __SIZEOF_POINTER__' \
     'PACKAGE "onig"' 'PACKAGE_VERSION "0"' 'VERSION "0"' > "$work/config.h"
   in_folder "$onig" regparse regcomp regexec regenc regerror regext regsyntax regtrav regversion st onig_init unicode \
     ascii utf8 unicode_fold1_key unicode_fold2_key unicode_fold3_key unicode_unfold_key
-  compile onig "-I$onig" -DHAVE_CONFIG_H -- "${files[@]}"
+  compile "$1" "-I$onig" -DHAVE_CONFIG_H -- "${files[@]}"
 }
 
-build_pcre2() {
-  crate pcre2-sys || { fail pcre2 "crate not available"; return; }
+build_onig() { onig onig; }
+build_onig_email() { onig onig-email; }
+build_onig_java() { onig onig-java; }
+build_onig_trim() { onig onig-trim; }
+
+build_libcxx_trim() { compile libcxx-trim --; }
+build_word_count_djb() { compile word-count-djb --; }
+build_word_count_java() { compile word-count-java --; }
+
+pcre2() {
+  crate pcre2-sys || { fail "$1" "crate not available"; return; }
   local file
   files=()
   for file in "$source"/upstream/src/*.c; do
     case $file in *jit_match.c | *jit_misc.c | *ucptables.c | *jit_test.c | *fuzzsupport.c | *pcre2test.c | *pcre2grep.c | *pcre2demo.c | *dftables.c) ;; *) files+=("$file") ;; esac
   done
-  compile pcre2 "-I$source/upstream/src" "-I$source/upstream/include" "-I$source/include" -DPCRE2_CODE_UNIT_WIDTH=8 \
+  compile "$1" "-I$source/upstream/src" "-I$source/upstream/include" "-I$source/include" -DPCRE2_CODE_UNIT_WIDTH=8 \
     -DHAVE_CONFIG_H=1 -DPCRE2_STATIC=1 -DSUPPORT_PCRE2_8=1 -DSUPPORT_UNICODE=1 -DSTDC_HEADERS=1 -DHAVE_STDLIB_H=1 -DHAVE_MEMMOVE=1 -- "${files[@]}"
 }
+
+build_pcre2() { pcre2 pcre2; }
+build_pcre2_email() { pcre2 pcre2-email; }
+build_pcre2_java() { pcre2 pcre2-java; }
+build_pcre2_trim() { pcre2 pcre2-trim; }
 
 build_pugixml() {
   debian pugixml || { fail pugixml "no source package"; return; }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sandglass_engine::laws::Tier;
 use sandglass_engine::laws::pump::Pump;
-use sandglass_guests::{BENCH, subject};
+use sandglass_guests::{BENCH, COSTLY, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::growth::{Report, find_pump, measure};
 use sandglass_runtime::target::{MEMORY_BYTES_MAX, Module, Reset, Target};
@@ -96,6 +96,22 @@ fn functions_add_up_to_the_total() {
     assert_eq!(predicted.sum::<i128>(), total.law.predict(n).unwrap());
 }
 
+/// Worst cases of textbooks. The chains of the table grow as the square, but how long each is depends
+/// on lengths modulo a prime: there is no exact law, and none is claimed.
+#[test]
+fn textbooks_are_right() {
+    for (name, text, expected) in [
+        ("insertion-sort", "<ba>", exact("n^2")),
+        ("quicksort", "<a>", exact("n^2")),
+        ("hash-table", "<a>", ("doubling", Some("n^2.02".to_owned()))),
+        ("hash-table", "word<  >", exact("n")),
+    ] {
+        let costly = COSTLY.iter().find(|costly| costly.name == name).unwrap();
+        let report = grown(&target(name, costly.wasm), text);
+        assert_eq!(said(&report), expected, "{name}: {:?}", report.total);
+    }
+}
+
 #[test]
 fn a_parser_is_linear() {
     let report = grown(&bench("json"), "1\n[1<,[2]>]");
@@ -119,6 +135,25 @@ fn measuring_twice_gives_the_same() {
     let regex = bench("regex");
     let of = || format!("{:?}", grown(&regex, "1\n(a|aa)*b\n<a>c"));
     assert_eq!(of(), of());
+}
+
+/// The regular expressions of Perun's case studies, on two real engines. Oniguruma's stack is copied
+/// as it grows, so its search for blanks has no exact law; and it sees at once that a line has no `@`.
+#[test]
+fn case_studies_of_perun() {
+    for (name, text, expected) in [
+        ("pcre2-trim", "y< >x", exact("n^2")),
+        ("pcre2-email", "<a>", exact("2^n")),
+        ("pcre2-java", "<a>", exact("1.618^n")),
+        ("onig-trim", "y< >x", ("doubling", Some("n^2".to_owned()))),
+        ("onig-email", "<a>", exact("n")),
+        ("onig-java", "<a>", exact("1.618^n")),
+    ] {
+        // What is not built is not measured; `guests/build-subjects.sh` builds it.
+        let Ok(wasm) = subject(name) else { continue };
+        let report = grown(&target(name, &wasm), text);
+        assert_eq!(said(&report), expected, "{name}: {:?}", report.total);
+    }
 }
 
 /// A search for blanks at the end of a line from every place: PCRE2 with a law, Oniguruma with one

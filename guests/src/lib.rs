@@ -1,14 +1,15 @@
 //! The guests that Sandglass is tested, measured and shown with, and their bytes.
 //!
 //! Small guests are part of this crate: hand-written text modules ([`WAT`]), planted faults ([`PLANTED`]),
-//! demos with realistic bugs ([`DEMOS`]), measured programs ([`BENCH`]) and generators of inputs ([`GENERATORS`],
-//! whose sources are a crate of their own, `guests/generators`). Real libraries are built by
+//! demos with realistic bugs ([`DEMOS`]), measured programs ([`BENCH`]), programs with known worst cases ([`COSTLY`]) and
+//! generators of inputs ([`GENERATORS`], whose sources are a crate of their own, `guests/generators`). Real libraries are built by
 //! `guests/build-subjects.sh` and found by [`subject`].
 //!
 //! This crate knows nothing of how a guest is run: what a run must come to is given as text, see
 //! [`Wat::expect`].
 
 mod bench;
+mod cost;
 mod demo;
 mod generator;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod subject;
 mod wat;
 
 pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
+pub use cost::{COSTLY, Costly};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use generator::{GENERATORS, Generator, generator};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};

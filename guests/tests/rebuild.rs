@@ -28,7 +28,13 @@ fn rebuilt_guests_are_the_checked_in_ones() {
         String::from_utf8_lossy(&built.stderr)
     );
     let mut compared = 0;
-    for folder in ["planted/wasm", "demo/wasm", "bench/wasm", "generators/wasm"] {
+    for folder in [
+        "planted/wasm",
+        "demo/wasm",
+        "bench/wasm",
+        "cost/wasm",
+        "generators/wasm",
+    ] {
         for name in modules(&here.join(folder)) {
             let rebuilt = std::fs::read(out.join(folder).join(&name)).unwrap_or_default();
             let checked_in =

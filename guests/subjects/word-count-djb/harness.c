@@ -1,0 +1,3 @@
+// Word frequencies with the hash function DJB (Perun's fourth case study).
+#define HASH djb
+#include "word-count.h"
