@@ -1,9 +1,9 @@
 //! One campaign of one arm, with the collector beside it: a line of results.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
+use sandglass_benches::thread_cpu_ns;
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
@@ -310,20 +310,6 @@ impl Progress {
 /// To thousandths: results are kept.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
-}
-
-/// CPU time of this thread: the first number of its `schedstat` (Linux).
-///
-/// # Panics
-/// Where there is none.
-fn thread_cpu_ns() -> u64 {
-    let path = Path::new("/proc/thread-self/schedstat");
-    let text = std::fs::read_to_string(path);
-    let text = text.unwrap_or_else(|e| panic!("{}: {e}; this needs Linux", path.display()));
-    let first = text.split_whitespace().next();
-    first
-        .and_then(|number| number.parse().ok())
-        .expect("nanoseconds")
 }
 
 #[cfg(test)]

@@ -177,12 +177,7 @@ fn cell(values: &[f64], reference: Option<Vec<f64>>) -> String {
             thousandths.collect()
         };
         let contrast = mann_whitney(&whole(values), &whole(&reference));
-        let stars = match contrast.p {
-            p if p < 0.01 => "**",
-            p if p < 0.05 => "*",
-            _ => "",
-        };
-        text += &format!(" {:.2}{stars}", contrast.a12);
+        text += &format!(" {:.2}{}", contrast.a12, contrast.stars());
     }
     text
 }

@@ -60,6 +60,20 @@ pub fn quantile(values: &mut [f64], q: f64) -> f64 {
     values[((values.len() - 1) as f64 * q).round() as usize]
 }
 
+/// CPU time of this thread: the first number of its `schedstat` (Linux).
+///
+/// # Panics
+/// Where there is none.
+pub fn thread_cpu_ns() -> u64 {
+    let path = std::path::Path::new("/proc/thread-self/schedstat");
+    let text = std::fs::read_to_string(path);
+    let text = text.unwrap_or_else(|e| panic!("{}: {e}; this needs Linux", path.display()));
+    let first = text.split_whitespace().next();
+    first
+        .and_then(|number| number.parse().ok())
+        .expect("nanoseconds")
+}
+
 /// The geometric mean.
 pub fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp()

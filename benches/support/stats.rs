@@ -16,6 +16,17 @@ pub struct Contrast {
     pub p: f64,
 }
 
+impl Contrast {
+    /// How the tables mark what is significant: `**` below 0.01, `*` below 0.05.
+    pub fn stars(&self) -> &'static str {
+        match self.p {
+            p if p < 0.01 => "**",
+            p if p < 0.05 => "*",
+            _ => "",
+        }
+    }
+}
+
 /// The Mann-Whitney test, exact with and without ties: midranks are dealt out in all possible
 /// ways. Good for samples of up to about 30 each, beyond which counts of ways lose digits.
 ///

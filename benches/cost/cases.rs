@@ -1,0 +1,149 @@
+//! The cases: a subject, what a campaign starts from, the largest input that is allowed, and inputs that
+//! are known to be costly at that size.
+
+use sandglass_engine::Rng;
+use sandglass_guests::{COSTLY, seeds, subject};
+
+use crate::Result;
+
+/// A case.
+pub(crate) struct Case {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// A subject of `guests/build-subjects.sh`, or a program of `guests/cost`.
+    pub(crate) subject: &'static str,
+    /// The longest input.
+    pub(crate) bytes_max: u32,
+    /// Where a campaign begins.
+    pub(crate) seed: fn(subject: &str) -> Result<Vec<u8>>,
+    /// What Perun is published to have found at most so large, if its text is known.
+    pub(crate) published: Option<fn() -> Vec<u8>>,
+    /// The costliest input of this size that anybody knows.
+    pub(crate) best: fn() -> Vec<u8>,
+}
+
+/// Regular expressions at the sizes of Perun's tables, words at a twentieth of its seed, and sorting at
+/// the size of SlowFuzz's.
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "trim",
+        subject: "pcre2-trim",
+        bytes_max: 5_000,
+        seed: shipped,
+        published: Some(sixty_runs),
+        best: one_run,
+    },
+    Case {
+        name: "trim, Oniguruma",
+        subject: "onig-trim",
+        bytes_max: 5_000,
+        seed: shipped,
+        published: Some(sixty_runs),
+        best: one_run,
+    },
+    Case {
+        name: "e-mail",
+        subject: "pcre2-email",
+        bytes_max: 18,
+        seed: shipped,
+        published: Some(|| b"spse1pogailcspse1p".to_vec()),
+        best: || vec![b'a'; 18],
+    },
+    Case {
+        name: "Java class",
+        subject: "pcre2-java",
+        bytes_max: 19,
+        seed: shipped,
+        published: Some(|| b"mywesomelassamemywm".to_vec()),
+        best: || vec![b'a'; 19],
+    },
+    Case {
+        name: "Java class, Oniguruma",
+        subject: "onig-java",
+        bytes_max: 19,
+        seed: shipped,
+        published: Some(|| b"mywesomelassamemywm".to_vec()),
+        best: || vec![b'a'; 19],
+    },
+    Case {
+        name: "words, Java's hash",
+        subject: "word-count-java",
+        bytes_max: 10_500,
+        seed: |_| Ok(random_words(false)),
+        published: None,
+        best: || random_words(true),
+    },
+    Case {
+        name: "words, DJB's hash",
+        subject: "word-count-djb",
+        bytes_max: 10_500,
+        seed: |_| Ok(random_words(false)),
+        published: None,
+        best: || random_words(true),
+    },
+    Case {
+        name: "insertion sort",
+        subject: "insertion-sort",
+        bytes_max: 64,
+        seed: |_| Ok((0..64).collect()),
+        published: None,
+        best: || (0..64).rev().collect(),
+    },
+    Case {
+        name: "quicksort",
+        subject: "quicksort",
+        bytes_max: 64,
+        seed: |_| Ok((0..64u8).map(|i| i.wrapping_mul(37)).collect()),
+        published: None,
+        best: || vec![0; 64],
+    },
+    Case {
+        name: "hash table",
+        subject: "hash-table",
+        bytes_max: 500,
+        seed: |_| Ok(b"the quick brown fox jumps over the lazy dog".to_vec()),
+        published: None,
+        best: || vec![b'a'; 500],
+    },
+];
+
+/// The module of a case's subject.
+pub(crate) fn module(name: &str) -> Result<Vec<u8>> {
+    match COSTLY.iter().find(|costly| costly.name == name) {
+        Some(costly) => Ok(costly.wasm.to_vec()),
+        None => Ok(subject(name)?),
+    }
+}
+
+/// The first of the seeds that come with a subject.
+fn shipped(subject: &str) -> Result<Vec<u8>> {
+    let seeds = seeds(subject).into_iter();
+    Ok(seeds.min().ok_or("the subject has no seeds")?)
+}
+
+/// Five lines with 4,860 blanks in sixty runs, which cost 24 times what the seed costs, as Perun's worst
+/// input of 5,000 bytes does. Of that, only size, lines, blanks and ratio are published.
+fn sixty_runs() -> Vec<u8> {
+    let run = format!("ab{}", " ".repeat(81));
+    format!("{}\n", run.repeat(12)).repeat(5).into_bytes()
+}
+
+/// One line with one run of blanks.
+fn one_run() -> Vec<u8> {
+    format!("y{}x", " ".repeat(4_998)).into_bytes()
+}
+
+/// 500 random words of 20 letters, a line each; or words of which every second letter is the same, the
+/// ones that Java's function looks at.
+fn random_words(collide: bool) -> Vec<u8> {
+    let mut rng = Rng::new(20);
+    let mut text = Vec::new();
+    for _ in 0..500 {
+        for at in 0..20 {
+            let letter = b'a' + rng.below(26) as u8;
+            text.push(if collide && at % 2 == 0 { b'a' } else { letter });
+        }
+        text.push(b'\n');
+    }
+    text
+}

@@ -1,0 +1,213 @@
+//! Guidances for cost compared: how costly the inputs become that they find.
+//!
+//! - `replay`: seeds, published inputs and the best that are known, in fuel (`cases.rs`);
+//! - `run`: campaigns, a line of results each (`campaign.rs`);
+//! - `table`: medians of a file of results, against what is published and known.
+//!
+//! Fuel is that of the campaign build, exact; inputs that do not come to an end are findings and do
+//! not count. Limit: costly inputs take long, so campaigns end after executions or CPU time,
+//! whichever comes first, and a result says after how many.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+mod campaign;
+mod cases;
+
+use std::path::{Path, PathBuf};
+
+use campaign::{Budget, Prepared};
+use cases::{CASES, Case};
+use clap::{Args, Parser};
+use sandglass_benches::results::{Results, read};
+use sandglass_benches::stats::{mann_whitney, median};
+use sandglass_benches::{Size, heading};
+use serde_json::{Value, json};
+
+/// What went wrong, in words.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
+
+/// Guidances for cost compared.
+#[derive(Parser)]
+#[command(name = "cost")]
+enum Verb {
+    /// Measure what is published and what is known
+    Replay,
+    /// Run campaigns
+    Run(Run),
+    /// Sum up results as Markdown
+    Table {
+        /// A file of results
+        results: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// Cases by name [default: all]
+    cases: Vec<String>,
+    /// Guidances, separated by commas
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "perun,cost,perffuzz,slowfuzz"
+    )]
+    arms: Vec<String>,
+    /// Campaigns of each guidance on each case, with seeds 1, 2, 3, …
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    seeds: u64,
+    /// Executions of each campaign at most
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    execs: u64,
+    /// CPU seconds of each campaign at most
+    #[arg(long, value_name = "N", default_value_t = 60.0)]
+    seconds: f64,
+    /// Lines of JSON are added here
+    #[arg(long, value_name = "FILE", default_value = "target/cost.jsonl")]
+    results: PathBuf,
+}
+
+fn main() -> Result<()> {
+    match Verb::parse() {
+        Verb::Replay => replay(),
+        Verb::Run(run) => run.go(),
+        Verb::Table { results } => table(&results),
+    }
+}
+
+/// Prints a row for each case: fuel of the seed, and ratios to it.
+fn replay() -> Result<()> {
+    heading("cost", Size::Large);
+    println!("| case | subject | bytes | seed's fuel | published | best known |");
+    println!("| --- | --- | ---: | ---: | ---: | ---: |");
+    for case in CASES {
+        let prepared = Prepared::new(case)?;
+        let seed = prepared.cost(&prepared.seed)?.fuel;
+        let ratio = |input: &[u8]| Ok::<_, Error>(prepared.cost(input)?.fuel as f64 / seed as f64);
+        let published = match case.published {
+            Some(input) => format!("{:.1}", ratio(&input())?),
+            None => "–".to_owned(),
+        };
+        println!(
+            "| {} | {} | {} | {seed} | {published} | {:.1} |",
+            case.name,
+            case.subject,
+            case.bytes_max,
+            ratio(&(case.best)())?
+        );
+    }
+    Ok(())
+}
+
+impl Run {
+    fn go(self) -> Result<()> {
+        heading("cost", Size::Large);
+        let wanted =
+            |case: &&Case| self.cases.is_empty() || self.cases.iter().any(|n| n == case.name);
+        let mut results = Results::open(&self.results);
+        let prepared = CASES.iter().filter(wanted).map(Prepared::new);
+        let prepared = prepared.collect::<Result<Vec<_>>>()?;
+        let budget = Budget {
+            execs: self.execs,
+            cpu_s: self.seconds,
+        };
+        // Seeds outermost: what is there when somebody stops us is of all arms.
+        for seed in 1..=self.seeds {
+            for of in &prepared {
+                for arm in &self.arms {
+                    let reached = of.campaign(arm, seed, budget)?;
+                    let (from, best) = (of.cost(&of.seed)?, of.cost(&(of.case.best)())?);
+                    let published = match of.case.published {
+                        Some(input) => Some(of.cost(&input())?.fuel),
+                        None => None,
+                    };
+                    println!(
+                        "{:22} {arm:10} seed {seed:2} {:>8} execs {:6.1} s {:8.1} x, {:3.0} % of the best",
+                        of.case.name,
+                        reached.execs,
+                        reached.cpu_s,
+                        reached.most.fuel as f64 / from.fuel as f64,
+                        100.0 * reached.most.fuel as f64 / best.fuel as f64,
+                    );
+                    results.add(json!({
+                        "row": "cost",
+                        "case": of.case.name,
+                        "arm": arm,
+                        "seed": seed,
+                        "execs": reached.execs,
+                        "cpu_s": (1000.0 * reached.cpu_s).round() / 1000.0,
+                        "findings": reached.findings,
+                        "fuel": reached.most.fuel,
+                        "hits": reached.most.hits,
+                        "seed_fuel": from.fuel,
+                        "seed_hits": from.hits,
+                        "published_fuel": published,
+                        "best_fuel": best.fuel,
+                        "best_hits": best.hits,
+                        "state_hash": reached.state_hash,
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Medians: fuel over the seed's, over the best that is known; hits of one arm alike; and how many
+/// campaigns came to what is published and to nine tenths of the best.
+fn table(path: &Path) -> Result<()> {
+    let rows = read(path, "cost");
+    println!(
+        "| case | guidance | executions | fuel, × seed | of the best | hits, of the best | published | 90 % |"
+    );
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for case in CASES {
+        let of_case = || rows.iter().filter(|row| row["case"] == case.name);
+        let mut arms: Vec<&str> = of_case().filter_map(|row| row["arm"].as_str()).collect();
+        arms.sort_unstable();
+        arms.dedup();
+        let all = |arm: &str, key: &str| -> Vec<u64> {
+            let of_arm = of_case().filter(|row| row["arm"] == arm);
+            of_arm.filter_map(|row| row[key].as_u64()).collect()
+        };
+        for arm in &arms {
+            let of_arm: Vec<&Value> = of_case().filter(|row| row["arm"] == *arm).collect();
+            let ratio = |of: &str, to: &str| {
+                let ratios = of_arm.iter().map(|row| number(row, of) / number(row, to));
+                median(&ratios.collect::<Vec<_>>())
+            };
+            let at_least = |key: &str, percent: f64| {
+                let reached = of_arm.iter().filter(|row| {
+                    row[key].is_u64() && number(row, "fuel") >= percent / 100.0 * number(row, key)
+                });
+                format!("{} of {}", reached.count(), of_arm.len())
+            };
+            let against = match arms.contains(&"cost") && *arm != "cost" {
+                true => {
+                    let contrast = mann_whitney(&all(arm, "fuel"), &all("cost", "fuel"));
+                    format!(" {:.2}{}", contrast.a12, contrast.stars())
+                }
+                false => String::new(),
+            };
+            let published = match of_arm[0]["published_fuel"].is_u64() {
+                true => at_least("published_fuel", 100.0),
+                false => "–".to_owned(),
+            };
+            let execs: Vec<f64> = of_arm.iter().map(|row| number(row, "execs")).collect();
+            println!(
+                "| {} | {arm} | {:.0} | {:.1}{against} | {:.0} % | {:.0} % | {published} | {} |",
+                case.name,
+                median(&execs),
+                ratio("fuel", "seed_fuel"),
+                100.0 * ratio("fuel", "best_fuel"),
+                100.0 * ratio("hits", "best_hits"),
+                at_least("best_fuel", 90.0),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn number(row: &Value, key: &str) -> f64 {
+    row[key].as_f64().unwrap_or(0.0)
+}
