@@ -11,6 +11,7 @@ mod byte_loop;
 mod climb;
 pub mod ei;
 mod jqf;
+pub mod perffuzz;
 pub mod perun;
 mod portfolio;
 pub mod quickcheck;
@@ -83,6 +84,7 @@ pub const ALL: &[&Spec] = &[
     &afl::SPEC,
     &blind::SPEC,
     &perun::SPEC,
+    &perffuzz::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
