@@ -21,6 +21,7 @@ pub mod sandglass_choices;
 #[cfg(test)]
 mod script;
 mod shortest;
+pub mod slowfuzz;
 pub mod spoton;
 pub mod zest;
 pub mod zeugma;
@@ -85,6 +86,7 @@ pub const ALL: &[&Spec] = &[
     &blind::SPEC,
     &perun::SPEC,
     &perffuzz::SPEC,
+    &slowfuzz::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
@@ -229,6 +231,8 @@ pub enum Strategy {
     Choices(Box<sandglass_choices::Choices>),
     /// Perun fuzz.
     Perun(Box<perun::Perun>),
+    /// SlowFuzz.
+    Slowfuzz(Box<slowfuzz::Slowfuzz>),
 }
 
 impl Strategy {
@@ -245,6 +249,7 @@ impl Strategy {
             Strategy::Quickcheck(state) => &mut **state,
             Strategy::Choices(state) => &mut **state,
             Strategy::Perun(state) => &mut **state,
+            Strategy::Slowfuzz(state) => &mut **state,
         }
     }
 }
