@@ -9,6 +9,7 @@ pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
+pub mod cost;
 pub mod ei;
 mod jqf;
 pub mod perffuzz;
@@ -87,6 +88,7 @@ pub const ALL: &[&Spec] = &[
     &perun::SPEC,
     &perffuzz::SPEC,
     &slowfuzz::SPEC,
+    &cost::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
@@ -233,6 +235,8 @@ pub enum Strategy {
     Perun(Box<perun::Perun>),
     /// SlowFuzz.
     Slowfuzz(Box<slowfuzz::Slowfuzz>),
+    /// Ours for cost.
+    Cost(Box<cost::Cost>),
 }
 
 impl Strategy {
@@ -250,6 +254,7 @@ impl Strategy {
             Strategy::Choices(state) => &mut **state,
             Strategy::Perun(state) => &mut **state,
             Strategy::Slowfuzz(state) => &mut **state,
+            Strategy::Cost(state) => &mut **state,
         }
     }
 }
