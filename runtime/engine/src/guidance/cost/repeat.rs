@@ -208,7 +208,10 @@ mod tests {
                 here.len() > 1
             };
             let varying = (0..10).filter(|&at| varies(at)).count();
-            found += usize::from(different.len() >= 99 && varying <= 4);
+            if different.len() > 50 {
+                assert!(varying <= 4, "seed {seed}: {varying}");
+                found += usize::from(different.len() >= 99);
+            }
         }
         assert!(found > 10, "{found}");
     }

@@ -441,8 +441,10 @@ mod tests {
     #[test]
     fn half_of_the_characters_are_one_of_seven() {
         let mut rng = Rng::new(1);
-        let special = (0..10_000).filter(|_| SPECIAL.contains(&character(&mut rng)));
+        let drawn: Vec<u8> = (0..10_000).map(|_| character(&mut rng)).collect();
+        let special = drawn.iter().filter(|byte| SPECIAL.contains(byte));
         assert!(special.count().abs_diff(5_137) < 200);
+        assert_eq!(BTreeSet::from_iter(drawn).len(), 256);
     }
 
     #[test]
