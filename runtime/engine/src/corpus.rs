@@ -36,6 +36,8 @@ pub enum Reason {
     Smaller,
     /// It cost more than what it was made from.
     Slower,
+    /// It cost more than any other of its kind: in total, or at one probe.
+    Max,
 }
 
 impl Reason {
@@ -48,6 +50,7 @@ impl Reason {
             Reason::Count => "count",
             Reason::Smaller => "smaller",
             Reason::Slower => "slower",
+            Reason::Max => "max",
         }
     }
 }

@@ -9,8 +9,10 @@ pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
+pub mod cost;
 pub mod ei;
 mod jqf;
+pub mod perffuzz;
 pub mod perun;
 mod portfolio;
 pub mod quickcheck;
@@ -20,6 +22,7 @@ pub mod sandglass_choices;
 #[cfg(test)]
 mod script;
 mod shortest;
+pub mod slowfuzz;
 pub mod spoton;
 pub mod zest;
 pub mod zeugma;
@@ -98,6 +101,9 @@ pub const ALL: &[&Spec] = &[
     &afl::SPEC,
     &blind::SPEC,
     &perun::SPEC,
+    &perffuzz::SPEC,
+    &slowfuzz::SPEC,
+    &cost::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
@@ -242,6 +248,10 @@ pub enum Strategy {
     Choices(Box<sandglass_choices::Choices>),
     /// Perun fuzz.
     Perun(Box<perun::Perun>),
+    /// SlowFuzz.
+    Slowfuzz(Box<slowfuzz::Slowfuzz>),
+    /// Ours for cost.
+    Cost(Box<cost::Cost>),
 }
 
 impl Strategy {
@@ -258,6 +268,8 @@ impl Strategy {
             Strategy::Quickcheck(state) => &mut **state,
             Strategy::Choices(state) => &mut **state,
             Strategy::Perun(state) => &mut **state,
+            Strategy::Slowfuzz(state) => &mut **state,
+            Strategy::Cost(state) => &mut **state,
         }
     }
 }

@@ -2,15 +2,20 @@
 //!
 //! In: testcases with the probes they hit. Out: the next parent, and its energy. The algorithms are
 //! `update_bitmap_score`, `cull_queue`, the skipping at the head of `fuzz_one`, and
-//! `calculate_score` of `afl-fuzz.c` 2.52b.
+//! `calculate_score` of `afl-fuzz.c` 2.52b. Who is favored is AFL's rule, or that of PerfFuzz
+//! ([`Maxima`]).
 //!
 //! Departures: fuel stands in for execution time, and arithmetic is on integers.
+
+mod maxima;
 
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::{Corpus, TestcaseId};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
+
+pub use maxima::Maxima;
 
 /// `SKIP_TO_NEW_PROB`, `SKIP_NFAV_OLD_PROB`, `SKIP_NFAV_NEW_PROB`.
 const SKIP_TO_NEW: Ratio = Ratio::percent(99);
@@ -49,9 +54,30 @@ pub struct Queue {
     pending_favored: u32,
     fuel_total: u64,
     edges_total: u64,
+    /// Of PerfFuzz: then holders of maxima are favored, and nobody is for being cheap.
+    maxima: Option<Maxima>,
 }
 
 impl Queue {
+    /// A queue that favors whoever holds a maximum, as PerfFuzz's does.
+    pub fn of_maxima(maxima: Maxima) -> Queue {
+        Queue {
+            maxima: Some(maxima),
+            ..Queue::default()
+        }
+    }
+
+    /// Whether these counts exceed a maximum; never without maxima.
+    pub fn has_new_max(&self, counts: &[(u32, u32)]) -> bool {
+        (self.maxima.as_ref()).is_some_and(|maxima| maxima.has_new(counts))
+    }
+
+    /// Whether these counts may be those of a testcase after trimming: where counts are what matters,
+    /// they must be the same.
+    pub fn may_become(&self, id: TestcaseId, counts: &[(u32, u32)]) -> bool {
+        (self.maxima.as_ref()).is_none_or(|maxima| maxima.has_counts(id, counts))
+    }
+
     /// Rounds begun.
     pub fn cycle(&self) -> u64 {
         self.cycle
@@ -92,6 +118,10 @@ impl Queue {
     /// Rates a testcase, new or trimmed, for each probe that it hits: the lower fuel × size has the
     /// probe, and of two equal ones the later. AFL's `update_bitmap_score`.
     pub fn rate(&mut self, corpus: &Corpus, id: TestcaseId, counts: &[(u32, u32)]) {
+        if let Some(maxima) = &mut self.maxima {
+            self.changed |= maxima.rate(id, counts);
+            return;
+        }
         let testcase = corpus.get(id);
         let factor = (testcase.fuel.max(1)).saturating_mul(testcase.bytes.len().max(1) as u64);
         self.entries[id.index()].factor = factor;
@@ -130,6 +160,12 @@ impl Queue {
         for entry in &mut self.entries {
             entry.favored = false;
         }
+        if let Some(maxima) = &self.maxima {
+            for holder in maxima.holders() {
+                self.entries[holder.index()].favored = true;
+            }
+            return;
+        }
         let mut open = vec![true; self.top_rated.len()];
         for probe in 0..self.top_rated.len() {
             let holder = self.top_rated[probe];
@@ -163,13 +199,13 @@ impl Queue {
             }
             let at = self.cursor as usize;
             self.cursor += 1;
-            if culling && self.skips(at, rng) {
+            if culling && (self.skips(at, rng) || self.is_too_stale(at, rng)) {
                 continue;
             }
             let entry = &mut self.entries[at];
             if !entry.fuzzed {
                 entry.fuzzed = true;
-                self.pending_favored -= u32::from(entry.favored);
+                self.pending_favored -= u32::from(entry.favored && self.maxima.is_none());
             }
             return Some(TestcaseId(at as u32));
         }
@@ -177,13 +213,25 @@ impl Queue {
 
     fn skips(&self, at: usize, rng: &mut Rng) -> bool {
         let entry = &self.entries[at];
-        if self.pending_favored > 0 {
-            (entry.fuzzed || !entry.favored) && rng.chance(SKIP_TO_NEW)
+        let has_favored = (self.maxima.as_ref()).is_some_and(|maxima| !maxima.is_empty());
+        if self.pending_favored > 0 || has_favored {
+            // Of PerfFuzz those who have been parents stay favored.
+            let is_done = entry.fuzzed && !has_favored;
+            (is_done || !entry.favored) && rng.chance(SKIP_TO_NEW)
         } else if !entry.favored && self.entries.len() > 10 {
             let new = self.cycle > 1 && !entry.fuzzed;
             rng.chance(if new { SKIP_NEW } else { SKIP_OLD })
         } else {
             false
+        }
+    }
+
+    /// Whether PerfFuzz passes over a favored testcase because its maxima have long stayed the same.
+    fn is_too_stale(&mut self, at: usize, rng: &mut Rng) -> bool {
+        let is_favored = self.entries[at].favored;
+        match &mut self.maxima {
+            Some(maxima) if is_favored => !maxima.visit(TestcaseId(at as u32), rng),
+            _ => false,
         }
     }
 
@@ -316,6 +364,32 @@ mod tests {
             .collect();
         assert_eq!(picks, [0, 1, 2, 0, 1, 2, 0]);
         assert_eq!(queue.cycle(), 3);
+    }
+
+    #[test]
+    fn holders_of_maxima_are_favored_also_after_their_turn() {
+        let mut queue = Queue::of_maxima(Maxima::new(false));
+        let mut corpus = Corpus::default();
+        let mut hits = |queue: &mut Queue, counts: &[(u32, u32)]| {
+            let id = add(queue, &mut corpus, 1, 1, &[]);
+            queue.rate(&corpus, id, counts);
+            id
+        };
+        let first = hits(&mut queue, &[(0, 5)]);
+        let beaten = hits(&mut queue, &[(1, 3)]);
+        let last = hits(&mut queue, &[(1, 9)]);
+        let mut rng = Rng::new(1);
+        let mut turns = [0u32; 3];
+        for _ in 0..3_000 {
+            turns[queue.next(true, &mut rng).unwrap().index()] += 1;
+        }
+        assert!(queue.is_favored(first) && queue.is_favored(last) && !queue.is_favored(beaten));
+        // One in a hundred of the others.
+        let [first, beaten, last] = turns;
+        assert!(
+            first.abs_diff(last) <= 1 && (5..40).contains(&beaten),
+            "{turns:?}"
+        );
     }
 
     #[test]

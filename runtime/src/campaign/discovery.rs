@@ -152,6 +152,7 @@ impl Discovery {
                     key: common.input_hash[..16].to_owned(),
                     title: format!("{fuel} fuel for {bytes} bytes, expected about {expected}"),
                     exit: "slow".to_owned(),
+                    expected: Some(*expected),
                     ..common
                 };
                 (record, Vec::new())
@@ -170,6 +171,7 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         exit: String::new(),
         site: 0,
         fuel,
+        expected: None,
         input_bytes: input.len() as u64,
         input_hash: hash(input),
         choices_hash: None,

@@ -209,9 +209,23 @@ pub struct MinArgs {
     /// Executions at most
     #[arg(long, value_name = "N", default_value = "100000", value_parser = parse_count)]
     pub execs: u64,
+    /// Of what half must remain, however the input ends [default: total, for slow findings]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub slow: Option<SlowArg>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
+}
+
+/// See [`MinArgs::slow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SlowArg {
+    /// The cost
+    Total,
+    /// The cost of a byte
+    PerByte,
+    /// The cost, at the size that the input has: only its bytes become simpler
+    Size,
 }
 
 /// `sandglass cmin`

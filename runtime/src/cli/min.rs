@@ -1,5 +1,5 @@
 //! `sandglass min`: the smallest input with the same finding, or for a slow
-//! input with at least half of its cost.
+//! input with at least half of its cost, in total, per byte or at its size.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use sandglass_engine::shrink::shrink;
 use sandglass_engine::{ChoiceSequence, Exit, StackKey};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
-use super::args::MinArgs;
+use super::args::{MinArgs, SlowArg};
 use super::case::{Case, exact_for, read_case};
 use crate::error::{exit_code, io, show, with_next};
 use crate::minimise::minimise;
@@ -25,8 +25,41 @@ use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 enum Wanted {
     /// The same finding.
     Finding(Exit, StackKey),
-    /// At least this much fuel.
-    Slow(u64),
+    /// At least half of what it costs.
+    Slow(Slow),
+}
+
+/// What half of a slow input's cost is.
+struct Slow {
+    of: SlowArg,
+    fuel: u64,
+    bytes: u32,
+}
+
+impl Slow {
+    /// Whether so much fuel is enough for an input of this size.
+    fn holds(&self, fuel: u64, bytes: u32) -> bool {
+        match self.of {
+            SlowArg::Total => fuel >= self.fuel.div_ceil(2),
+            SlowArg::Size => fuel >= self.fuel.div_ceil(2) && bytes == self.bytes,
+            SlowArg::PerByte => {
+                let costs = |fuel: u64, bytes: u32| u128::from(fuel) * u128::from(bytes);
+                bytes > 0 && 2 * costs(fuel, self.bytes) >= costs(self.fuel, bytes)
+            }
+        }
+    }
+
+    fn title(&self) -> String {
+        let half = self.fuel.div_ceil(2);
+        match self.of {
+            SlowArg::Total => format!("at least {} fuel", number(half)),
+            SlowArg::Size => format!("at least {} fuel at this size", number(half)),
+            SlowArg::PerByte => {
+                let each = half.div_ceil(u64::from(self.bytes.max(1)));
+                format!("at least {} fuel a byte", number(each))
+            }
+        }
+    }
 }
 
 pub(super) fn run(args: MinArgs) -> Result<u8> {
@@ -42,7 +75,7 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     let (before, wanted, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(&target, &limits);
         let before = exact.replay(&case.input)?;
-        let wanted = wanted(&case, &before)?;
+        let wanted = wanted(&args, &case, &before)?;
         let found = minimise(&case.input, args.execs, &mut |input| {
             Ok(holds(&wanted, &exact.replay(input)?))
         })?;
@@ -52,7 +85,7 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     let mut sink = Sink::stdout();
     let what = match wanted {
         Wanted::Finding(exit, _) => stack::title(exit, &before.frames),
-        Wanted::Slow(fuel) => format!("at least {} fuel", number(fuel)),
+        Wanted::Slow(slow) => slow.title(),
     };
     sink.line(&format!(
         "{}: {} bytes, from {} in {} executions{}; {what}",
@@ -84,7 +117,7 @@ fn shrink_choices(
     let (before, input, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(target, limits);
         let (before, shown) = exact.replay_choices(choices)?;
-        let wanted = wanted(case, &before)?;
+        let wanted = wanted(args, case, &before)?;
         let mut input = shown.input;
         let found = shrink(shown.choices, args.execs, &mut |candidate| {
             let (replayed, shown) = exact.try_choices(candidate)?;
@@ -125,14 +158,16 @@ fn shrink_choices(
     Ok(exit_code::FINE)
 }
 
-fn wanted(case: &Case, before: &Replayed) -> Result<Wanted> {
+fn wanted(args: &MinArgs, case: &Case, before: &Replayed) -> Result<Wanted> {
     let outcome = &before.outcome;
-    if case
-        .record
-        .as_ref()
-        .is_some_and(|record| record.kind == "slow")
-    {
-        return Ok(Wanted::Slow(outcome.fuel.div_ceil(2)));
+    let record = case.record.as_ref();
+    let is_slow = record.is_some_and(|record| record.kind == "slow");
+    if let Some(of) = args.slow.or(is_slow.then_some(SlowArg::Total)) {
+        return Ok(Wanted::Slow(Slow {
+            of,
+            fuel: outcome.fuel,
+            bytes: outcome.input_bytes,
+        }));
     }
     if !outcome.exit.is_finding() {
         return Err(with_next(
@@ -153,7 +188,7 @@ fn wanted(case: &Case, before: &Replayed) -> Result<Wanted> {
 fn holds(wanted: &Wanted, replayed: &Replayed) -> bool {
     match wanted {
         Wanted::Finding(exit, stack) => replayed.outcome.exit == *exit && key(replayed) == *stack,
-        Wanted::Slow(fuel) => replayed.outcome.fuel >= *fuel,
+        Wanted::Slow(slow) => slow.holds(replayed.outcome.fuel, replayed.outcome.input_bytes),
     }
 }
 

@@ -85,6 +85,13 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
         number(u64::from(outcome.input_bytes)),
         number(replayed.fuel_exact)
     ));
+    if let Some(expected) = expected(case) {
+        out.line(&format!(
+            "    slow: {} times the {} fuel that its size explains",
+            number(outcome.fuel / expected.max(1)),
+            number(expected)
+        ));
+    }
     for line in stack::lines(&replayed.frames) {
         out.line(&format!("    {line}"));
     }
@@ -100,6 +107,11 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
     }
 }
 
+/// What a slow input was expected to cost, if it was recorded.
+fn expected(case: &Case) -> Option<u64> {
+    case.record.as_ref()?.expected
+}
+
 /// One replay as JSON.
 #[derive(Serialize)]
 struct Line {
@@ -112,6 +124,9 @@ struct Line {
     /// As campaigns count it.
     fuel: u64,
     fuel_exact: u64,
+    /// Of a slow input: what its size explains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<u64>,
     input_bytes: u32,
     edges: usize,
     stack: Vec<String>,
@@ -130,6 +145,7 @@ fn json(case: &Case, replayed: &Replayed) -> String {
         site: outcome.site,
         fuel: outcome.fuel,
         fuel_exact: replayed.fuel_exact,
+        expected: expected(case),
         input_bytes: outcome.input_bytes,
         edges: outcome
             .detail

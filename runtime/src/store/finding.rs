@@ -46,6 +46,9 @@ pub struct FindingRecord {
     pub site: u32,
     /// Fuel used up to the end.
     pub fuel: u64,
+    /// Of a slow input: the fuel that the corpus led one to expect of its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
     /// Size of the input.
     pub input_bytes: u64,
     /// blake3 of the input, hexadecimal.
@@ -221,6 +224,7 @@ pub(super) mod tests {
                 exit: "trap: unreachable".into(),
                 site: 77,
                 fuel: 123,
+                expected: None,
                 input_bytes: input.len() as u64,
                 input_hash: blake3::hash(&input).to_hex().to_string(),
                 choices_hash: None,

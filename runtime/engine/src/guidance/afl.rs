@@ -55,5 +55,7 @@ fn new(settings: &Settings) -> Strategy {
         autodict: settings.is_on("autodict"),
         append: false,
         stack_pow2: settings.number("stack_pow2") as u32,
+        maxima: false,
+        staleness: false,
     })))
 }

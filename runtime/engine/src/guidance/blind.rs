@@ -36,5 +36,7 @@ fn new(_: &Settings) -> Strategy {
         autodict: false,
         append: false,
         stack_pow2: 7,
+        maxima: false,
+        staleness: false,
     })))
 }

@@ -17,7 +17,7 @@ use crate::corpus::{Reason, TestcaseId};
 use crate::dictionary::{Token, TokenSource};
 use crate::havoc::Tables;
 use crate::rng::Rng;
-use crate::schedule::{HAVOC_MAX_MULT, Queue};
+use crate::schedule::{HAVOC_MAX_MULT, Maxima, Queue};
 use crate::settings::Setting;
 use crate::solve::{self, Solution};
 use crate::splice::splice;
@@ -93,6 +93,10 @@ pub struct LoopConfig {
     pub append: bool,
     /// 2^(1 + below(this)) operators per child.
     pub stack_pow2: u32,
+    /// Keep and favor what hits a probe most often, as PerfFuzz does.
+    pub maxima: bool,
+    /// Favor it less while it leads to nothing.
+    pub staleness: bool,
 }
 
 /// Mutants of one parent, as many as its energy allows.
@@ -216,9 +220,13 @@ pub struct ByteLoop {
 impl ByteLoop {
     /// A loop that has seen nothing.
     pub fn new(config: LoopConfig) -> ByteLoop {
+        let queue = match config.maxima {
+            true => Queue::of_maxima(Maxima::new(config.staleness)),
+            false => Queue::default(),
+        };
         ByteLoop {
             config,
-            queue: Queue::default(),
+            queue,
             seeds_planned: 0,
             jobs: VecDeque::new(),
             stages: VecDeque::new(),
@@ -262,7 +270,8 @@ impl ByteLoop {
             } else {
                 Variant::Fast
             },
-            wants_detail: !stage,
+            // A child without any new edge may hold a maximum.
+            wants_detail: !stage || self.config.maxima,
             wants_paths: false,
             parent,
             purpose: self.flights.len() as u64,
@@ -586,6 +595,7 @@ impl Guidance for ByteLoop {
                 let valid = judged.outcome.exit.status() == Status::Valid;
                 let same =
                     judged.detail.trace_hash == testcase.trace_hash && valid == testcase.valid;
+                let same = same && self.queue.may_become(*id, &judged.detail.counts);
                 if same && success.is_none() {
                     *success = Some(judged.nth);
                     return Judgement::Replace(*id);
@@ -603,6 +613,7 @@ impl Guidance for ByteLoop {
                 Judgement::Keep(Reason::ValidEdge)
             }
             () if news.all.buckets > 0 => Judgement::Keep(Reason::Count),
+            () if self.queue.has_new_max(&judged.detail.counts) => Judgement::Keep(Reason::Max),
             () => Judgement::Discard,
         }
     }

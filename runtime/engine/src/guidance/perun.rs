@@ -411,6 +411,19 @@ fn median(mut costs: Vec<u64>) -> u64 {
     }
 }
 
+/// A mutant by any built-in rule for what an input holds; nothing if the rule changed nothing.
+pub(super) fn any_rule(input: &[u8], bytes_max: usize, rng: &mut Rng) -> Option<Vec<u8>> {
+    let rules: Vec<Rule> = rules::of_family(Kind::of(input).family(false), 0).collect();
+    let rule = rules[rng.index(rules.len())];
+    let maker = Maker {
+        custom: &[],
+        chars_max: bytes_max,
+        bytes_max,
+        is_compat: false,
+    };
+    maker.mutant(&Characters::of_bytes(input), input, rule, rng)
+}
+
 impl Guidance for Perun {
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
         if self.visits == 0 {

@@ -76,5 +76,7 @@ fn new(settings: &Settings) -> Strategy {
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
         stack_pow2: settings.number("stack_pow2") as u32,
+        maxima: false,
+        staleness: false,
     })))
 }

@@ -1,0 +1,438 @@
+//! Our own guidance for what costs most: inputs that spend fuel, at any size.
+//!
+//! - Parents are the costliest inputs known: of each size class in fuel, in the total path, in hits of
+//!   the hottest edge, and in hits of each edge ([`archive`]). PerfFuzz has the last two without sizes.
+//! - Children are made by operators that are drawn by what they have led to lately. Most of what is
+//!   slow is a lot of the same, so fragments are repeated, up to the limit at once ([`repeat`]);
+//!   elements are put in order ([`order`]); blocks and bytes change ([`blocks`]); and there are AFL's
+//!   havoc and the rules of [`perun`](super::perun).
+//! - Inputs with new edges run once in the variant that records comparisons, which are then solved, as
+//!   in [`sandglass`](super::sandglass): what is never reached costs nothing.
+//!
+//! Each of these is a setting, so that it can be measured without. An input with a new edge is kept as
+//! everywhere, and so is whatever is the costliest of something.
+//!
+//! Inputs are bytes. Where a generator makes the target's input, they are its tape.
+
+mod archive;
+mod blocks;
+mod operators;
+mod order;
+mod repeat;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::portfolio::Portfolio;
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::{Group, Plan};
+use crate::corpus::{Reason, TestcaseId};
+use crate::dictionary::{Token, TokenSource};
+use crate::havoc::Tables;
+use crate::rng::Rng;
+use crate::settings::{Setting, Settings};
+use crate::solve::{self, Solution};
+use crate::trial::{Status, Variant};
+use archive::{Archive, Gain, Spent};
+use operators::{Materials, Operator};
+
+/// The guidance `cost`.
+pub static SPEC: Spec = Spec {
+    name: "cost",
+    summary: "the costliest input of each size for fuel and each edge, by repetition, order and rules",
+    paper: None,
+    input: InputKind::Bytes,
+    coverage: true,
+    paths: false,
+    targets: false,
+    batch: BATCH,
+    lookahead: BATCH,
+    settings: SETTINGS,
+    new,
+};
+
+/// Small, for what is learnt of one child is of use for the next. Chosen by trying.
+const BATCH: u32 = 64;
+/// Trials of a batch that may go to comparisons, one in so many.
+const JOB_SHARE: u32 = 4;
+/// Jobs that may wait; solutions of one run.
+const JOBS_MAX: usize = 64;
+const SOLUTIONS_MAX: usize = 128;
+/// Most tokens taken from comparisons, as in AFL.
+const TOKENS_MAX: usize = 500;
+/// Children of a batch take no more memory than this, and the last of them.
+const BATCH_BYTES: usize = 1 << 24;
+/// Attempts at a child that differs from its parent.
+const ATTEMPTS: u32 = 8;
+/// Where no size is set: the larger of this and four times the largest seed.
+const BYTES_MAX: usize = 4_096;
+/// Without seeds.
+const SEED: &[u8] = b"\n";
+
+const SIZES: Setting = Setting::switch("sizes", "inputs compete within their size class", true);
+const EDGES: Setting = Setting::switch("edges", "the hits of each edge are a goal, too", true);
+const REPEAT: Setting = Setting::switch("repeat", "repeat fragments", true);
+const NUMBER: Setting = Setting::switch("number", "repeat fragments that count", true);
+const NEST: Setting = Setting::switch("nest", "repeat what opens and what closes", true);
+const BLOCKS: Setting =
+    Setting::switch("blocks", "copy, move and remove blocks, change bytes", true);
+const CROSS: Setting = Setting::switch("cross", "take parts of other inputs", true);
+const ORDER: Setting = Setting::switch("order", "sort, reverse and shuffle elements; ramps", true);
+const RULES: Setting = Setting::switch("rules", "the rules of perun", true);
+const SOLVE: Setting = Setting::switch(
+    "solve",
+    "write what a comparison wants over what it read",
+    true,
+);
+const AUTODICT: Setting = Setting::switch(
+    "autodict",
+    "use tokens found in the program's data and comparisons",
+    true,
+);
+const PORTFOLIO: Setting = Setting::switch(
+    "portfolio",
+    "draw operators by what they have found lately, not evenly",
+    true,
+);
+const SIZE: Setting = Setting::number(
+    "size",
+    "most bytes of an input; 0 is four times the largest seed, and at least 4,096",
+    0..=u32::MAX as u64,
+    0,
+);
+const SETTINGS: &[Setting] = &[
+    SIZE, SIZES, EDGES, REPEAT, NUMBER, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE, AUTODICT,
+    PORTFOLIO,
+];
+
+fn new(settings: &Settings) -> Strategy {
+    let is_on = |setting: Setting| settings.is_on(setting.name);
+    let is_wanted = |operator: &Operator| match operator {
+        Operator::Havoc => true,
+        Operator::Repeat => is_on(REPEAT),
+        Operator::Number => is_on(NUMBER),
+        Operator::Nest => is_on(NEST),
+        Operator::Block | Operator::Byte => is_on(BLOCKS),
+        Operator::Cross => is_on(CROSS),
+        Operator::Order => is_on(ORDER),
+        Operator::Rule => is_on(RULES),
+    };
+    let operators: Vec<Operator> = Operator::ALL.into_iter().filter(is_wanted).collect();
+    Strategy::Cost(Box::new(Cost {
+        size: settings.number(SIZE.name),
+        solves: is_on(SOLVE),
+        autodict: is_on(AUTODICT),
+        uses_portfolio: is_on(PORTFOLIO),
+        archive: Archive::new(is_on(SIZES), is_on(EDGES)),
+        portfolio: Portfolio::new(operators.len()),
+        operators,
+        seeds: 0,
+        jobs: VecDeque::new(),
+        flights: Vec::new(),
+        tries: BTreeMap::new(),
+        turn: 0,
+        tokens: Vec::new(),
+        token_set: BTreeSet::new(),
+    }))
+}
+
+/// What is done about a testcase's comparisons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Job {
+    /// Run it in the variant that records them.
+    Compare(TestcaseId),
+    /// Try what would satisfy them; the last is the next.
+    Solve {
+        parent: TestcaseId,
+        bytes: Arc<[u8]>,
+        solutions: Vec<Solution>,
+    },
+}
+
+/// What a group of the batch is for; its index is the group's purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Flight {
+    Seeds,
+    Compare(TestcaseId),
+    Solve { sites: Vec<u32> },
+    Child { operator: usize },
+}
+
+/// The state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    size: u64,
+    solves: bool,
+    autodict: bool,
+    uses_portfolio: bool,
+    archive: Archive,
+    operators: Vec<Operator>,
+    portfolio: Portfolio,
+    /// Seeds planned.
+    seeds: u32,
+    jobs: VecDeque<Job>,
+    flights: Vec<Flight>,
+    /// By comparison: solutions in vain.
+    tries: BTreeMap<u32, u32>,
+    /// Runs solved.
+    turn: u32,
+    /// From comparisons, in the order found.
+    tokens: Vec<Vec<u8>>,
+    token_set: BTreeSet<Vec<u8>>,
+}
+
+impl Cost {
+    /// The longest input that is made.
+    fn bytes_max(&self, view: &View<'_>) -> usize {
+        let largest = view.seeds.iter().map(|seed| seed.len()).max().unwrap_or(0);
+        let wanted = match self.size {
+            0 => BYTES_MAX.max(4 * largest),
+            size => size as usize,
+        };
+        wanted.clamp(1, view.input_bytes_max as usize)
+    }
+
+    /// What havoc reads.
+    fn tables_for(&self, view: &View<'_>, bytes_max: usize) -> Tables {
+        let usable = |token: &&Token| token.source == TokenSource::User || self.autodict;
+        let mut tokens: Vec<Token> = view.tokens.iter().filter(usable).cloned().collect();
+        tokens.extend(self.tokens.iter().map(|token| Token::automatic(&token[..])));
+        // As in `sandglass`: a child keeps more of what its parent is worth.
+        Tables::new(&tokens, bytes_max as u32)
+            .with_stack_pow2(4)
+            .with_appends(true)
+    }
+
+    fn fly(
+        &mut self,
+        flight: Flight,
+        plan: Plan,
+        trials: u32,
+        parent: Option<TestcaseId>,
+        groups: &mut Vec<Group>,
+    ) {
+        groups.push(Group {
+            plan,
+            trials,
+            variant: match flight {
+                Flight::Compare(_) => Variant::Compares,
+                _ => Variant::Fast,
+            },
+            // What shows no new edge may cost most.
+            wants_detail: true,
+            wants_paths: false,
+            parent,
+            purpose: self.flights.len() as u64,
+        });
+        self.flights.push(flight);
+    }
+
+    /// Up to `room` trials of waiting jobs, each at most once; how many.
+    fn plan_jobs(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
+        let mut left = room;
+        for _ in 0..self.jobs.len() {
+            if left == 0 {
+                break;
+            }
+            match self.jobs.pop_front() {
+                None => break,
+                Some(Job::Compare(id)) => {
+                    let plan = Plan::Given(vec![view.corpus.get(id).bytes.clone()]);
+                    self.fly(Flight::Compare(id), plan, 1, Some(id), groups);
+                    left -= 1;
+                }
+                Some(Job::Solve {
+                    parent,
+                    bytes,
+                    mut solutions,
+                }) => {
+                    let count = solutions.len().min(left as usize);
+                    let now = solutions.split_off(solutions.len() - count);
+                    let sites = now.iter().map(|solution| solution.site).collect();
+                    let plan = Plan::Edited {
+                        input: bytes.clone(),
+                        solutions: now,
+                    };
+                    self.fly(
+                        Flight::Solve { sites },
+                        plan,
+                        count as u32,
+                        Some(parent),
+                        groups,
+                    );
+                    left -= count as u32;
+                    if !solutions.is_empty() {
+                        self.jobs.push_back(Job::Solve {
+                            parent,
+                            bytes,
+                            solutions,
+                        });
+                    }
+                }
+            }
+        }
+        room - left
+    }
+
+    /// A child of one of the costliest inputs.
+    fn plan_child(
+        &mut self,
+        view: &View<'_>,
+        tables: &Tables,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) -> usize {
+        let bytes_max = tables.input_bytes_max() as usize;
+        let parent = self.archive.choose(rng);
+        let other = self.archive.choose(rng);
+        let bytes = |id: Option<TestcaseId>| match id {
+            Some(id) => view.corpus.get(id).bytes.clone(),
+            // All seeds broke.
+            None => view.seeds.first().cloned().unwrap_or(Arc::from(SEED)),
+        };
+        let (input, other) = (bytes(parent), bytes(other));
+        let materials = Materials {
+            input: &input,
+            other: &other,
+            bytes_max,
+            tables,
+        };
+        let mut operator = 0;
+        let mut child = None;
+        for _ in 0..ATTEMPTS {
+            operator = match self.uses_portfolio {
+                true => self.portfolio.choose(rng),
+                false => rng.index(self.operators.len()),
+            };
+            child = self.operators[operator].child(materials, rng);
+            if child.is_some() {
+                break;
+            }
+        }
+        let child = child.unwrap_or_else(|| input.to_vec());
+        let len = child.len();
+        let plan = Plan::Given(vec![Arc::from(child)]);
+        self.fly(Flight::Child { operator }, plan, 1, parent, groups);
+        len
+    }
+
+    /// What a run that recorded comparisons leads to.
+    fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let detail = judged.detail;
+        let tries = |site: u32| self.tries.get(&site).copied().unwrap_or(0);
+        let bytes_max = self.bytes_max(view) as u32;
+        self.turn = self.turn.wrapping_add(1);
+        if self.solves {
+            let mut solutions = solve::solve(detail, bytes_max, SOLUTIONS_MAX, self.turn, tries);
+            solutions.reverse();
+            if !solutions.is_empty() {
+                self.jobs.push_back(Job::Solve {
+                    parent: id,
+                    bytes: Arc::from(&detail.input[..]),
+                    solutions,
+                });
+            }
+        }
+        if self.autodict {
+            for token in solve::tokens(detail) {
+                if self.tokens.len() < TOKENS_MAX && self.token_set.insert(token.clone()) {
+                    self.tokens.push(token);
+                }
+            }
+        }
+    }
+}
+
+fn spent<'a>(judged: &Judged<'a>) -> Spent<'a> {
+    Spent {
+        bytes: judged.detail.input.len() as u32,
+        fuel: judged.outcome.fuel,
+        counts: &judged.detail.counts,
+    }
+}
+
+impl Guidance for Cost {
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        // Seeds are judged before anything is made of them.
+        let rest = view.seeds[self.seeds as usize..].iter();
+        let rest: Vec<Arc<[u8]>> = rest.take(room as usize).cloned().collect();
+        if !rest.is_empty() {
+            let count = rest.len() as u32;
+            self.seeds += count;
+            self.fly(Flight::Seeds, Plan::Given(rest), count, None, groups);
+            return;
+        }
+        let tables = self.tables_for(view, self.bytes_max(view));
+        let mut left = room - self.plan_jobs(view, room.div_ceil(JOB_SHARE), groups);
+        let mut bytes = 0;
+        while left > 0 && (bytes < BATCH_BYTES || groups.is_empty()) {
+            bytes += self.plan_child(view, &tables, rng, groups);
+            left -= 1;
+        }
+    }
+
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let flight = &self.flights[judged.group.purpose as usize];
+        if let Flight::Compare(id) = *flight {
+            self.compared(view, id, judged);
+            return Judgement::Discard;
+        }
+        let is_overrun = judged.outcome.exit.status() == Status::Overrun;
+        let gain = match is_overrun {
+            true => Gain::default(),
+            false => self.archive.gain(spent(judged)),
+        };
+        let is_new = judged.news.all.edges > 0;
+        if let Flight::Child { operator } = *flight {
+            self.portfolio.learn(operator, gain.total || is_new);
+        }
+        if let Some(parent) = judged.group.parent {
+            self.archive.had_child(parent, gain.total || gain.edge);
+        }
+        match () {
+            () if is_overrun => Judgement::Discard,
+            () if matches!(self.flights[judged.group.purpose as usize], Flight::Seeds) => {
+                Judgement::Keep(Reason::Seed)
+            }
+            () if is_new => Judgement::Keep(Reason::Edge),
+            () if gain.total || gain.edge => Judgement::Keep(Reason::Max),
+            () => Judgement::Discard,
+        }
+    }
+
+    fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        if let Flight::Child { operator } = self.flights[judged.group.purpose as usize] {
+            self.portfolio.learn(operator, false);
+        }
+        if let Some(parent) = judged.group.parent {
+            self.archive.had_child(parent, false);
+        }
+        Judgement::Discard
+    }
+
+    fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        self.archive.add(id, spent(judged));
+        let is_new = judged.news.all.edges > 0;
+        if is_new && (self.solves || self.autodict) && self.jobs.len() < JOBS_MAX {
+            self.jobs.push_back(Job::Compare(id));
+        }
+        if let Flight::Solve { sites } = &self.flights[judged.group.purpose as usize] {
+            self.tries.insert(sites[judged.nth as usize], 0);
+        }
+    }
+
+    fn end_batch(&mut self, _: &View<'_>) {
+        for flight in std::mem::take(&mut self.flights) {
+            if let Flight::Solve { sites } = flight {
+                for site in sites {
+                    let tries = self.tries.entry(site).or_default();
+                    *tries = tries.saturating_add(1);
+                }
+            }
+        }
+    }
+}

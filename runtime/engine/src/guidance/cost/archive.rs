@@ -1,0 +1,277 @@
+//! The archive: the costliest input known for each goal and size.
+//!
+//! In: inputs, and what they cost. Out: whether an input is the costliest of any kind, and parents. A
+//! *goal* is what a run can spend much of: fuel, edges, one edge more than any other, or a certain
+//! edge. Inputs compete within their *size class*, the bit length of their size, so that a long one
+//! that costs much because it is long drives out no short one that costs much for its size. PerfFuzz
+//! keeps maxima of edges and of the total path without regard to size (Lemieux et al., ISSTA 2018).
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::TestcaseId;
+use crate::ratio::Ratio;
+use crate::rng::Rng;
+
+/// Goals before those of certain edges: fuel, the total path, the hottest edge.
+const TOTALS: usize = 3;
+/// A certain edge must be hit more often by this much of what was known: with any gain, a loop makes a
+/// testcase of every turn it learns to take.
+const EDGE_MARGIN: Ratio = Ratio::new(1, 16);
+/// How often a parent is wanted for a total, and not for a certain edge.
+const TOTAL_SHARE: Ratio = Ratio::new(1, 2);
+
+/// The costliest input of a goal and size class; of two that cost the same, the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Cell {
+    cost: u64,
+    bytes: u32,
+    holder: TestcaseId,
+}
+
+/// What an input is the costliest for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Gain {
+    /// Whether for a total.
+    pub(super) total: bool,
+    /// Whether for a certain edge.
+    pub(super) edge: bool,
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent<'a> {
+    pub(super) bytes: u32,
+    pub(super) fuel: u64,
+    /// Hits by probe, ascending.
+    pub(super) counts: &'a [(u32, u32)],
+}
+
+/// All cells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Archive {
+    /// Whether sizes are kept apart, and whether certain edges are goals.
+    by_size: bool,
+    by_edge: bool,
+    /// By size class: cells by goal; grows as needed.
+    classes: Vec<Vec<Option<Cell>>>,
+    /// By testcase: children since the last one that was the costliest for something.
+    children: Vec<u32>,
+}
+
+impl Archive {
+    /// An empty one.
+    pub(super) fn new(by_size: bool, by_edge: bool) -> Archive {
+        Archive {
+            by_size,
+            by_edge,
+            classes: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    fn class(&self, bytes: u32) -> usize {
+        match self.by_size {
+            true => (u32::BITS - bytes.leading_zeros()) as usize,
+            false => 0,
+        }
+    }
+
+    /// What a run would be the costliest for.
+    pub(super) fn gain(&self, spent: Spent<'_>) -> Gain {
+        let none = Vec::new();
+        let cells = self.classes.get(self.class(spent.bytes)).unwrap_or(&none);
+        let mut gain = Gain::default();
+        for (goal, cost) in self.goals(spent) {
+            let is_total = goal < TOTALS;
+            if wins(
+                cells.get(goal).copied().flatten(),
+                cost,
+                spent.bytes,
+                is_total,
+            ) {
+                gain.total |= is_total;
+                gain.edge |= !is_total;
+            }
+        }
+        gain
+    }
+
+    /// Adds a testcase wherever it is the costliest.
+    pub(super) fn add(&mut self, id: TestcaseId, spent: Spent<'_>) {
+        let class = self.class(spent.bytes);
+        if class >= self.classes.len() {
+            self.classes.resize(class + 1, Vec::new());
+        }
+        let goals: Vec<(usize, u64)> = self.goals(spent).collect();
+        let cells = &mut self.classes[class];
+        for (goal, cost) in goals {
+            if goal >= cells.len() {
+                cells.resize(goal + 1, None);
+            }
+            if wins(cells[goal], cost, spent.bytes, goal < TOTALS) {
+                cells[goal] = Some(Cell {
+                    cost,
+                    bytes: spent.bytes,
+                    holder: id,
+                });
+            }
+        }
+    }
+
+    fn goals<'a>(&self, spent: Spent<'a>) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let counts = spent.counts.iter();
+        let path = counts.clone().map(|&(_, count)| u64::from(count)).sum();
+        let hottest = counts.clone().map(|&(_, count)| u64::from(count)).max();
+        let totals = [spent.fuel, path, hottest.unwrap_or(0)];
+        let edges = match self.by_edge {
+            true => spent.counts,
+            false => &[],
+        };
+        let edges = edges
+            .iter()
+            .map(|&(probe, count)| (TOTALS + probe as usize, u64::from(count)));
+        totals.into_iter().enumerate().chain(edges)
+    }
+
+    /// A parent: of two drawn, the one that has had fewer children in vain. Nothing if there is none.
+    pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<TestcaseId> {
+        let (one, other) = (self.draw(rng)?, self.draw(rng)?);
+        let children = |id: TestcaseId| self.children.get(id.index()).copied().unwrap_or(0);
+        Some(match children(other) < children(one) {
+            true => other,
+            false => one,
+        })
+    }
+
+    /// The holder of a cell: of a size class, larger ones more often, and there of a total or an edge.
+    fn draw(&self, rng: &mut Rng) -> Option<TestcaseId> {
+        let occupied: Vec<&Vec<Option<Cell>>> = (self.classes.iter())
+            .filter(|cells| !cells.is_empty())
+            .collect();
+        let at = rng.index(occupied.len()).max(rng.index(occupied.len()));
+        let cells = occupied.get(at)?;
+        let goals = match cells.len() > TOTALS && !rng.chance(TOTAL_SHARE) {
+            true => TOTALS..cells.len(),
+            false => 0..TOTALS,
+        };
+        let from = goals.start + rng.index(goals.len());
+        let cell = (cells[from..].iter().chain(&cells[..from]))
+            .flatten()
+            .next();
+        cell.map(|cell| cell.holder)
+    }
+
+    /// Learns that a parent had a child, and whether that is the costliest for something.
+    pub(super) fn had_child(&mut self, parent: TestcaseId, gain: bool) {
+        if parent.index() >= self.children.len() {
+            self.children.resize(parent.index() + 1, 0);
+        }
+        let children = &mut self.children[parent.index()];
+        *children = if gain { 0 } else { children.saturating_add(1) };
+    }
+}
+
+/// Whether this cost, of an input of this size, takes a cell.
+fn wins(cell: Option<Cell>, cost: u64, bytes: u32, is_total: bool) -> bool {
+    let Some(cell) = cell else {
+        return cost > 0 || is_total;
+    };
+    let margin = match is_total {
+        true => 0,
+        false => EDGE_MARGIN.apply(cell.cost),
+    };
+    cost > cell.cost + margin || cost == cell.cost && bytes < cell.bytes && is_total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(bytes: u32, fuel: u64, counts: &[(u32, u32)]) -> Spent<'_> {
+        Spent {
+            bytes,
+            fuel,
+            counts,
+        }
+    }
+
+    const TOTAL: Gain = Gain {
+        total: true,
+        edge: false,
+    };
+    const EDGE: Gain = Gain {
+        total: false,
+        edge: true,
+    };
+
+    fn archive(by_size: bool, by_edge: bool) -> Archive {
+        let mut archive = Archive::new(by_size, by_edge);
+        archive.add(TestcaseId(0), spent(10, 100, &[(0, 160), (1, 8)]));
+        archive
+    }
+
+    #[test]
+    fn totals_take_any_gain_and_edges_a_sixteenth() {
+        let archive = archive(true, true);
+        let gain = |fuel, counts: &[(u32, u32)]| archive.gain(spent(10, fuel, counts));
+        assert_eq!(gain(100, &[(0, 160), (1, 8)]), Gain::default());
+        assert_eq!(gain(101, &[]), TOTAL);
+        // The path is longer.
+        assert_eq!(gain(1, &[(0, 160), (1, 8), (2, 0)]), Gain::default());
+        assert_eq!(
+            gain(1, &[(0, 150), (3, 19)]),
+            Gain {
+                total: true,
+                edge: true
+            }
+        );
+        // One edge is hotter, and not by enough to be that edge's.
+        assert_eq!(gain(1, &[(0, 161)]), TOTAL);
+        assert_eq!(gain(1, &[(1, 8)]), Gain::default());
+        assert_eq!(gain(1, &[(1, 9)]), EDGE);
+        assert_eq!(gain(1, &[(5, 1)]), EDGE);
+        // Of equals the smaller.
+        assert_eq!(archive.gain(spent(9, 100, &[])), TOTAL);
+    }
+
+    #[test]
+    fn sizes_compete_within_their_class() {
+        assert_eq!(
+            archive(true, true).gain(spent(15, 99, &[])),
+            Gain::default()
+        );
+        assert_eq!(archive(true, true).gain(spent(16, 99, &[])), TOTAL);
+        assert_eq!(
+            archive(false, true).gain(spent(16, 99, &[])),
+            Gain::default()
+        );
+    }
+
+    #[test]
+    fn certain_edges_are_goals_unless_told_otherwise() {
+        assert_eq!(
+            archive(true, false).gain(spent(10, 1, &[(5, 1)])),
+            Gain::default()
+        );
+    }
+
+    #[test]
+    fn parents_are_those_that_have_led_to_something() {
+        let mut archive = archive(true, true);
+        archive.add(TestcaseId(1), spent(100, 100, &[(0, 1)]));
+        let mut rng = Rng::new(1);
+        let mut draw = |archive: &mut Archive| {
+            let mut times = [0; 2];
+            (0..1_000).for_each(|_| times[archive.choose(&mut rng).unwrap().index()] += 1);
+            times
+        };
+        let [small, large] = draw(&mut archive);
+        assert!(small > 50 && large > small, "{small} {large}");
+        archive.had_child(TestcaseId(1), false);
+        let [small, large] = draw(&mut archive);
+        assert!(small > 350, "{small} {large}");
+        archive.had_child(TestcaseId(1), true);
+        assert!(draw(&mut archive)[1] > large);
+        assert_eq!(Archive::new(true, true).choose(&mut rng), None);
+    }
+}

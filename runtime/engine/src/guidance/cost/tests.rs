@@ -1,0 +1,228 @@
+//! What `cost` finds, on targets whose costliest inputs are known, and what each part of it is for.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::conformance::{Trace, execute};
+use crate::engine::{Config, Engine};
+use crate::settings::SettingKind;
+
+/// Looks behind every byte for the end of a run of spaces, as a pattern for trimming does: quadratic in
+/// the run.
+fn trim(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    for at in 0..input.len() {
+        let spaces = input[at..].iter().take_while(|&&byte| byte == b' ');
+        spaces.for_each(|_| trace.hit(1));
+    }
+    trace
+}
+
+/// Tries every way to divide the letters that it begins with: exponential, until it gives up.
+fn divide(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let letters = input.iter().take_while(|byte| byte.is_ascii_lowercase());
+    let ways = 1u32 << letters.count().min(16);
+    trace.counts.insert(1, ways);
+    trace.fuel += 10 * u64::from(ways);
+    trace
+}
+
+/// Counts words in a table whose hash looks at every second character only.
+fn words(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let mut table: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
+    for word in input.split(|byte| byte.is_ascii_whitespace()) {
+        let sampled = word.iter().step_by(2);
+        let hash = sampled.fold(7u32, |hash, &byte| hash.wrapping_mul(37) + u32::from(byte)) % 997;
+        let chain = table.entry(hash).or_default();
+        let known = chain.iter().position(|other| *other == word);
+        (0..known.unwrap_or(chain.len())).for_each(|_| trace.hit(1));
+        if known.is_none() {
+            chain.push(word);
+        }
+    }
+    trace
+}
+
+/// Sorts by insertion.
+fn sort(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let mut sorted: Vec<u8> = Vec::new();
+    for &byte in input {
+        let at = sorted
+            .iter()
+            .rposition(|&other| other <= byte)
+            .map_or(0, |at| at + 1);
+        (at..sorted.len()).for_each(|_| trace.hit(1));
+        sorted.insert(at, byte);
+    }
+    trace
+}
+
+/// Descends as often as there are closing brackets for the opening ones that it begins with, and looks
+/// at all that is left each time.
+fn nested(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let (mut from, mut to) = (0, input.len());
+    while from + 1 < to && input[from] == b'(' && input[to - 1] == b')' {
+        (from..to).for_each(|_| trace.hit(1));
+        (from, to) = (from + 1, to - 1);
+    }
+    trace
+}
+
+type Toy = fn(&[u8]) -> Trace;
+
+const WORDS: &[u8] = b"qwertyuiop\nasdfghjkla\nzxcvbnmqwe\n";
+
+fn campaign(toy: Toy, seed: u64, from: &[u8], trials: u64, set: &[(&str, &str)]) -> Engine {
+    let set = set
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut engine = Engine::new(Config {
+        seeds: vec![from.to_vec()],
+        input_bytes_max: 400,
+        settings: set.collect(),
+        ..Config::bare(&SPEC, seed, 2)
+    })
+    .expect("they are right");
+    while engine.stats().execs < trials {
+        let batch = engine.next_batch(trials - engine.stats().execs);
+        let outcomes = execute(&batch, &toy, 1);
+        engine.finish_batch(&batch, outcomes);
+    }
+    engine
+}
+
+/// The most hits of the loop, over three seeds the least.
+fn reached(toy: Toy, from: &[u8], trials: u64, set: &[(&str, &str)]) -> u64 {
+    let reached = (1..=3).map(|seed| {
+        let engine = campaign(toy, seed, from, trials, set);
+        engine.stats().fuel_max / 10 - 1
+    });
+    reached.min().expect("there are three")
+}
+
+#[test]
+fn a_run_of_spaces_fills_the_input() {
+    let best = 400 * 401 / 2;
+    let found = reached(trim, b"int main(void) { }\n", 2_000, &[]);
+    assert!(found >= best * 9 / 10, "{found} of {best}");
+}
+
+#[test]
+fn letters_are_repeated_until_it_gives_up() {
+    assert_eq!(reached(divide, b"aName\n", 500, &[]), 1 << 16);
+}
+
+#[test]
+fn words_collide() {
+    // As many words of two characters at least, and a newline, all of them different.
+    let found = reached(words, WORDS, 10_000, &[]);
+    assert!(found > 1_000, "{found}");
+}
+
+#[test]
+fn elements_fall() {
+    let best = 64 * 63 / 2;
+    let found = reached(sort, &[0; 64], 3_000, &[("size", "64")]);
+    assert!(found >= best * 9 / 10, "{found} of {best}");
+}
+
+#[test]
+fn brackets_nest() {
+    let best = 201 * 200;
+    let found = reached(nested, b"(x)", 2_000, &[]);
+    assert!(found >= best * 9 / 10, "{found} of {best}");
+}
+
+/// An operator, what it is for, the seed, trials, and settings.
+type Case = (
+    &'static str,
+    Toy,
+    &'static [u8],
+    u64,
+    &'static [(&'static str, &'static str)],
+);
+
+/// Without an operator, what it is for is found later.
+#[test]
+fn every_operator_is_worth_its_trials() {
+    let cases: [Case; 4] = [
+        (
+            "repeat",
+            trim,
+            b"int main(void) { }\n",
+            300,
+            &[("rules", "off")],
+        ),
+        ("number", words, WORDS, 3_000, &[]),
+        ("nest", nested, b"(x)", 500, &[("size", "100")]),
+        ("order", sort, &[0; 64], 500, &[("size", "64")]),
+    ];
+    for (operator, toy, from, trials, set) in cases {
+        let with = reached(toy, from, trials, set);
+        let without = [set, &[(operator, "off")]].concat();
+        let without = reached(toy, from, trials, &without);
+        assert!(with > without, "{operator}: {with}, without {without}");
+    }
+}
+
+#[test]
+fn every_switch_has_an_effect() {
+    let state = |set: &[(&str, &str)]| {
+        let engine = campaign(
+            crate::conformance::toy,
+            1,
+            b"some words, hello\n",
+            1_000,
+            set,
+        );
+        let inputs = engine
+            .corpus()
+            .iter()
+            .map(|(_, testcase)| testcase.bytes.clone());
+        inputs.collect::<Vec<_>>()
+    };
+    let all = state(&[]);
+    for setting in SETTINGS {
+        if matches!(setting.kind, SettingKind::Switch { .. }) {
+            assert!(all != state(&[(setting.name, "off")]), "{}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn short_inputs_are_kept_beside_long_ones() {
+    let shortest = |sizes| {
+        let engine = campaign(trim, 1, &[b' '; 300], 3_000, &[("sizes", sizes)]);
+        let costly = engine.corpus().iter().filter(|(_, testcase)| {
+            let bytes = testcase.bytes.len() as u64;
+            bytes >= 8 && testcase.fuel > 10 * bytes * (bytes + 1) / 2
+        });
+        costly.map(|(_, testcase)| testcase.bytes.len()).min()
+    };
+    assert!(shortest("on").is_some_and(|bytes| bytes < 16));
+    assert!(shortest("off").is_none_or(|bytes| bytes > 200));
+}
+
+#[test]
+fn inputs_keep_the_size_that_was_set() {
+    let longest = |set: &[(&str, &str)]| {
+        let engine = campaign(trim, 1, b"a b", 1_000, set);
+        engine
+            .corpus()
+            .iter()
+            .map(|(_, testcase)| testcase.bytes.len())
+            .max()
+    };
+    assert_eq!(longest(&[("size", "50")]), Some(50));
+    // The campaign's limit holds besides.
+    assert_eq!(longest(&[]), Some(400));
+}

@@ -1,0 +1,69 @@
+//! PerfFuzz: inputs that execute some part of the target as often as possible.
+//!
+//! C. Lemieux, R. Padhye, K. Sen and D. Song, "PerfFuzz: Automatically Generating Pathological
+//! Inputs", ISSTA 2018; its `afl-fuzz.c`, a fork of AFL 2.52b, run with `-p -d`. On top of
+//! [`afl`](super::afl), and with all that departs from AFL there:
+//! - Algorithm 1, line 9 (`has_new_max`): an input is kept if it shows new coverage, or if it hits some
+//!   probe more often than any input before; the sum of all counts is one more such place;
+//! - Algorithm 1, line 5 (`cull_queue`): who holds a maximum is favored, and stays so after its turn.
+//!   The favored are always parents; of the others one in a hundred (`SKIP_TO_NEW_PROB`; the paper's α);
+//! - trimming keeps every count, so it hardly ever succeeds;
+//! - with `staleness` (`-s`), holders whose maxima have not grown for long are passed over
+//!   ([`Maxima`](crate::schedule::Maxima)).
+//!
+//! As there, energy is AFL's, which gives slow inputs fewer children: that is how it was published.
+
+use super::byte_loop::{ByteLoop, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
+use super::{InputKind, Spec, Strategy};
+use crate::settings::{Setting, Settings};
+
+/// The guidance `perffuzz`.
+pub static SPEC: Spec = Spec {
+    name: "perffuzz",
+    summary: "PerfFuzz: keeps and favors what hits an edge most often",
+    paper: Some("Lemieux et al., PerfFuzz, ISSTA 2018"),
+    input: InputKind::Bytes,
+    coverage: true,
+    paths: false,
+    targets: false,
+    batch: 1024,
+    lookahead: 1024,
+    settings: SETTINGS,
+    new,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting::switch(
+        "culling",
+        "prefer testcases that hold the maximum of an edge",
+        true,
+    ),
+    Setting::switch(
+        "staleness",
+        "pass over testcases whose maxima have long stayed the same",
+        false,
+    ),
+    SPLICE,
+    ENERGY,
+    TRIM,
+    stack_pow2(7),
+];
+
+fn new(settings: &Settings) -> Strategy {
+    Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+        keep: true,
+        keep_valid: false,
+        all_seeds: true,
+        splice: settings.is_on("splice"),
+        culling: settings.is_on("culling"),
+        energy: settings.is_on("energy"),
+        trim: settings.is_on("trim"),
+        solve: false,
+        climb: false,
+        autodict: false,
+        append: false,
+        stack_pow2: settings.number("stack_pow2") as u32,
+        maxima: true,
+        staleness: settings.is_on("staleness"),
+    })))
+}
