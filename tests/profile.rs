@@ -285,3 +285,26 @@ fn a_long_chain_ends_among_the_rest() {
     let below_rest = below_rest.filter(|node| node.parent == 1).count();
     assert!(below_rest > 2_000, "{below_rest}");
 }
+
+/// What our own code asks the host for a guest can ask for, too: that costs it its own profile.
+#[test]
+fn a_guest_may_say_anything_to_the_host() {
+    let ask = [0, 1, 16, 17, 1 << 20, (1 << 20) + 16, u32::MAX]
+        .map(|word| {
+            format!(
+                "(drop (call $ask (i32.const {word}) (i32.const {}) (i32.const {})))",
+                word % 5,
+                word / 16
+            )
+        })
+        .concat();
+    let text = format!(
+        r#"(module
+             (import "sandglass:host" "enter" (func $ask (param i32 i32 i32) (result i32)))
+             (memory (export "memory") 1)
+             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) {ask} (i32.const 0)))"#
+    );
+    let wasm = wat::parse_str(&text).unwrap();
+    let profiled = profile(&wasm);
+    assert_eq!(total(&profiled.profile.nodes), profiled.outcome.fuel);
+}

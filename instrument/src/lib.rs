@@ -41,7 +41,7 @@ use walrus::{
 
 pub use cost::COST_VERSION;
 pub use error::InstrumentError;
-pub use executed::executed;
+pub use executed::{executed, spent};
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
 

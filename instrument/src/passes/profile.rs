@@ -178,9 +178,7 @@ pub(crate) fn instrument(
         let mut less = Code::default();
         less.i32(0).global_get(left).store32(side, LEAST_DEPTH);
         begin.global_get(left).i32(0).load32(side, LEAST_DEPTH);
-        begin
-            .bin(BinaryOp::I32LtS)
-            .when(body_mut(module, id), less);
+        begin.bin(BinaryOp::I32LtS).when(body_mut(module, id), less);
     }
     let func = body_mut(module, id);
     let entry = func.entry_block();
@@ -204,7 +202,8 @@ fn leaves(instr: &Instr) -> bool {
 
 /// The index of the host function that it calls, if it names one.
 fn imported(module: &Module, instr: &Instr) -> Option<i32> {
-    let (Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func })) = instr else {
+    let (Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func })) = instr
+    else {
         return None;
     };
     matches!(module.funcs.get(*func).kind, FunctionKind::Import(_))

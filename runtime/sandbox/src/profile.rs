@@ -108,7 +108,17 @@ impl Tree {
 
     /// The place of the node that a call enters; remembers it in `slot` for the guest.
     pub(crate) fn enter(&mut self, side: &Region, caller: u32, callee: u32, slot: u32) -> u32 {
-        let node = self.find(side, caller / layout::NODE_BYTES, callee);
+        // A guest may have imported this itself, and say anything.
+        let from = caller / layout::NODE_BYTES;
+        let is_node = (from as usize) < self.nodes.len()
+            || from
+                .checked_sub(layout::STACK_NODES)
+                .is_some_and(|f| f < self.functions);
+        let slots = layout::CALL_SLOTS * layout::CALL_SLOT_BYTES;
+        if !is_node || callee >= self.functions || slot >= slots {
+            return ROOT;
+        }
+        let node = self.find(side, from, callee);
         let place = node * layout::NODE_BYTES;
         let at = (self.layout.calls + slot) as usize;
         for (n, word) in [caller, callee + 1, place].into_iter().enumerate() {
@@ -154,7 +164,6 @@ impl Tree {
 
     /// The node of a function below [`REST`].
     fn rest(&mut self, side: &Region, function: u32) -> u32 {
-        assert!(function < self.functions, "a function of the module");
         let node = layout::STACK_NODES + function;
         self.overflowed = true;
         self.hang(side, node, REST);
