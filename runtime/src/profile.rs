@@ -16,8 +16,10 @@ use sandglass_sandbox::{Build, Limits, ProfileFrame, Sandbox};
 use crate::inputs::Input;
 use crate::target::Target;
 
+pub mod campaign;
 pub mod csv;
 pub mod folded;
+pub mod html;
 pub mod json;
 pub mod lines;
 pub mod speedscope;

@@ -319,6 +319,9 @@ pub struct CompareArgs {
     /// Fail when an input costs more than this beyond its old cost: 0, 5, 2.5
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub max_slowdown: Option<u64>,
+    /// Write what differs as a page that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// One JSON object a line for inputs and functions, the last one is the summary
     #[arg(long)]
     pub json: bool,

@@ -2,6 +2,7 @@
 //! gate lets the new one pass.
 
 use std::cmp::Reverse;
+use std::fs;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -13,7 +14,8 @@ use super::profile::{read, refuse_property};
 use crate::compare::{Comparison, Pair, Reached, check, compare};
 use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
-use crate::error::{exit_code, printable, show};
+use crate::error::{exit_code, io, printable, show};
+use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
@@ -47,6 +49,16 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
     let (new, old) = (target(new, &args.new)?, target(old, &args.old)?);
     let comparison = on_guest_thread(|| compare(&new, &old, &limits, &inputs))?;
     let failing = failing(&comparison, args.max_slowdown);
+    if let Some(path) = &args.html {
+        let page = html(&Page {
+            title: args.corpus.to_string_lossy().into_owned(),
+            about: format!("in {}, against {}", show(&args.new), show(&args.old)),
+            profile: &comparison.profile,
+            campaign: None,
+            change: None,
+        });
+        fs::write(path, page).map_err(|e| io(path, "write", &e))?;
+    }
     let mut out = Sink::stdout();
     if args.json {
         print_json(&mut out, [&new, &old], &comparison, &failing);

@@ -13,6 +13,8 @@ use super::case::{exact_for, read_case};
 use crate::config::{options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::inputs::{self, Input};
+use crate::profile::campaign::campaign;
+use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
 use crate::profile::{Run, csv, folded, json, profile, speedscope, text};
 use crate::report::Sink;
@@ -72,7 +74,27 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         speedscope::speedscope(&profile, &title)
     })?;
     wrote(&args.csv, &|| csv::csv(&profile))?;
+    if args.html.is_some() {
+        let campaign = campaign(&args.file, &profile.runs)?;
+        wrote(&args.html, &|| {
+            html(&Page {
+                title: title.to_string(),
+                about: about(&module.path, args.against.as_deref()),
+                profile: &profile,
+                campaign: campaign.clone(),
+                change: match (&base.0[..], &asked.inputs[..]) {
+                    ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
+                    _ => None,
+                },
+            })
+        })?;
+    }
     Ok(exit_code::FINE)
+}
+
+fn about(target: &str, against: Option<&Path>) -> String {
+    let against = against.map_or(String::new(), |path| format!(", against {}", show(path)));
+    format!("in {target}{against}")
 }
 
 /// Whether it is a folder, and not that of a finding.
