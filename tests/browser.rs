@@ -1,5 +1,6 @@
 //! The page of a profile, opened in a real browser: its script runs, zooms and finds, and nothing that a
 //! guest or a file is named becomes part of it. Without a browser it is left out, and says so.
+#![expect(clippy::print_stdout, reason = "says when it is left out")]
 
 use std::fs;
 use std::path::Path;

@@ -111,7 +111,6 @@ fn every_guest_is_profiled_to_the_unit() {
         }
     });
     assert!(runs > 100, "{runs}");
-    println!("{runs} runs");
 }
 
 /// A module around a body and what stands beside it.

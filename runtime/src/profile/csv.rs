@@ -23,7 +23,10 @@ pub fn csv(profile: &Profile) -> String {
         row([what, &run.name, "", kind, &bytes, "", "", &fuel, "", ""]);
     }
     let is_compared = !profile.base.is_empty();
-    let before = |fuel: u64| is_compared.then(|| fuel.to_string()).unwrap_or_default();
+    let before = |fuel: u64| match is_compared {
+        true => fuel.to_string(),
+        false => String::new(),
+    };
     for function in &profile.functions {
         let number = |of: [u64; 2]| of[0].to_string();
         row([

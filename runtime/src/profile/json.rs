@@ -7,7 +7,7 @@ use super::{Profile, Run};
 
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line<'a> {
+enum Record<'a> {
     Run {
         file: &'a str,
         /// Is it one of those to compare with?
@@ -83,7 +83,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
     };
     let run = |base: bool| {
         move |run: &'_ Run| {
-            text(&Line::Run {
+            text(&Record::Run {
                 file: &run.name,
                 base,
                 input_bytes: run.bytes,
@@ -97,7 +97,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
     let mut lines: Vec<String> = profile.runs.iter().map(run(false)).collect();
     lines.extend(profile.base.iter().map(run(true)));
     lines.extend(profile.functions.iter().map(|function| {
-        text(&Line::Function {
+        text(&Record::Function {
             name: &function.name,
             own: function.own[0],
             inclusive: function.inclusive[0],
@@ -106,7 +106,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
         })
     }));
     lines.extend(profile.lines.iter().map(|line| {
-        text(&Line::Line {
+        text(&Record::Line {
             file: &line.file,
             line: line.line,
             fuel: line.fuel,
@@ -114,7 +114,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
         })
     }));
     lines.extend(profile.blocks.iter().map(|block| {
-        text(&Line::Block {
+        text(&Record::Block {
             function: &block.function,
             offset: block.offset,
             arm: &block.arm,
@@ -126,7 +126,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
     let spending = tree.nodes.iter().enumerate();
     let spending = spending.filter(|(_, node)| node.inclusive != [0; 2]);
     lines.extend(spending.map(|(id, node)| {
-        text(&Line::Stack {
+        text(&Record::Stack {
             id,
             parent: node.parent,
             name: tree.name_of(id),
@@ -136,7 +136,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
         })
     }));
     let most = |of: fn(&Run) -> u64| profile.runs.iter().map(of).max().unwrap_or(0);
-    lines.push(text(&Line::Summary {
+    lines.push(text(&Record::Summary {
         target,
         target_hash,
         runs: profile.runs.len(),
@@ -150,6 +150,6 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
     lines
 }
 
-fn text(line: &Line<'_>) -> String {
+fn text(line: &Record<'_>) -> String {
     serde_json::to_string(line).expect("numbers and text")
 }

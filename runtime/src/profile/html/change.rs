@@ -161,8 +161,10 @@ fn differing(out: &mut String, steps: &[Step<'_>]) {
         }
     }
     let is_pairwise = cuts.len() == adds.len();
-    let other =
-        |lines: &[&str], n: usize| is_pairwise.then(|| lines[n].to_owned()).unwrap_or_default();
+    let other = |lines: &[&str], n: usize| match is_pairwise {
+        true => lines[n].to_owned(),
+        false => String::new(),
+    };
     for (n, line) in cuts.iter().enumerate() {
         marked(out, "cut", '-', line, &other(&adds, n));
     }
