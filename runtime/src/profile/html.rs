@@ -1,6 +1,6 @@
 //! A profile as one page that needs nothing else: no network, no other file, no server.
 //!
-//! Names come from guests, and files from anywhere: all text goes through [`escape`], and the page's own
+//! Names come from guests, and files from anywhere: all text goes through `escape`, and the page's own
 //! policy lets it load nothing. Without scripts it shows the same; they zoom and search.
 
 use std::cmp::Reverse;
