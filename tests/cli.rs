@@ -77,6 +77,17 @@ fn run_case(path: &Path) -> Result<(), String> {
             "RUN" => 0,
             "FINDS" => 1,
             "FAIL" | "FULL" => 2,
+            // The module again, with one text in the place of another.
+            "OTHER" => {
+                let (name, change) = rest.split_once(' ').unwrap_or((rest, ""));
+                let (from, to) = change.split_once(" => ").ok_or("no ` => `")?;
+                if !module.contains(from) {
+                    return Err(format!("{line}: the module has no `{from}`"));
+                }
+                let wasm = wat::parse_str(module.replace(from, to)).map_err(|e| e.to_string())?;
+                fs::write(folder.path().join(name), wasm).map_err(|e| e.to_string())?;
+                continue;
+            }
             "TOOLS" => {
                 tools = Some(folder.path().join(rest));
                 continue;

@@ -5,37 +5,8 @@ use std::sync::Arc;
 
 use sandglass_engine::Interest;
 use sandglass_guests::{DEMOS, PLANTED, PLANTED_SEED, SUBJECTS, WAT, seeds, subject};
-use sandglass_instrument::executed;
+use sandglass_instrument::{executed, spent};
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
-use wasmparser::{Operator, Parser, Payload};
-
-/// Offsets of the operators that cost fuel, ascending.
-fn costly(wasm: &[u8]) -> Vec<u32> {
-    let mut found = Vec::new();
-    for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::CodeSectionEntry(body) = payload.expect("it was accepted") {
-            let mut reader = body.get_operators_reader().expect("a body");
-            while !reader.eof() {
-                let (operator, offset) = reader.read_with_offset().expect("an operator");
-                let is_free = matches!(
-                    operator,
-                    Operator::Block { .. }
-                        | Operator::Loop { .. }
-                        | Operator::TryTable { .. }
-                        | Operator::Else
-                        | Operator::End
-                        | Operator::Nop
-                        | Operator::Drop
-                        | Operator::Unreachable
-                );
-                if !is_free {
-                    found.push(offset as u32);
-                }
-            }
-        }
-    }
-    found
-}
 
 /// Compares the two sums for each input; how many operators ran at all.
 fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
@@ -52,7 +23,6 @@ fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
     };
     let map = program.probe_map();
     let interest = Interest::new(map.probes.len() as u32, 0);
-    let costly = costly(wasm);
     let mut operators = 0;
     for input in inputs {
         let outcome = sandbox.run(input, &interest, true);
@@ -64,10 +34,8 @@ fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
         let weighed: u64 = weighed.map(|(p, n)| u64::from(p.weight) * n).sum();
         let ran = executed(wasm, map, &counts).expect("it was accepted");
         assert!(ran.is_sorted(), "{name}");
-        let costs = ran
-            .iter()
-            .filter(|(at, _)| costly.binary_search(at).is_ok());
-        let added: u64 = costs.map(|(_, count)| count).sum();
+        let costs = spent(wasm, map, &counts).expect("it was accepted");
+        let added: u64 = costs.iter().map(|(_, count)| count).sum();
         assert_eq!(
             added, weighed,
             "{name}: input {input:?}, {:?}",

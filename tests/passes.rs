@@ -1,7 +1,8 @@
 //! What each pass does to a small module: `tests/passes/*.wat` and, beside each, what becomes of it.
 //!
 //! The first line of a case says how it is built: `edges` is what every build has, `fast` adds the
-//! entry, `plain` leaves out the counts, `compares` and `marks` are what they are called. The expected output is the instrumented
+//! entry, `plain` leaves out the counts, `compares`, `marks`,
+//! `paths` and `profile` are what they are called. The expected output is the instrumented
 //! module's text, then the table of its probes. `BLESS=1` accepts what comes out now; `CASE=name`
 //! runs one case.
 
@@ -89,14 +90,16 @@ fn probes(text: &str) -> Probes {
         .expect("the first line says how to build it")
         .split(' ')
         .collect::<Vec<_>>();
-    let known =
-        |word: &&str| ["edges", "fast", "plain", "compares", "marks", "paths"].contains(word);
-    assert!(words.iter().all(known), "{words:?}");
+    let known = [
+        "edges", "fast", "plain", "compares", "marks", "paths", "profile",
+    ];
+    assert!(words.iter().all(|word| known.contains(word)), "{words:?}");
     Probes {
         counts: !words.contains(&"plain"),
         compares: words.contains(&"compares"),
         marks: words.contains(&"marks"),
         paths: words.contains(&"paths"),
+        profile: words.contains(&"profile"),
         entry: words.contains(&"fast"),
         ..Probes::FAST
     }

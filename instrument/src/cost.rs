@@ -6,6 +6,7 @@
 //! one per eight bytes (or per element of a table), host calls one plus what the host says.
 
 use walrus::ir::Instr;
+use wasmparser::Operator;
 
 /// The version of the cost model; part of every recorded fuel figure.
 pub const COST_VERSION: u32 = 1;
@@ -24,4 +25,20 @@ pub(crate) fn cost(instr: &Instr) -> u64 {
         Instr::Unreachable(_) => 0,
         _ => 1,
     }
+}
+
+/// Does an operator of the original module cost nothing? The same rule as [`cost`]'s, for those that
+/// walrus drops, too.
+pub(crate) fn is_free(operator: &Operator<'_>) -> bool {
+    matches!(
+        operator,
+        Operator::Block { .. }
+            | Operator::Loop { .. }
+            | Operator::TryTable { .. }
+            | Operator::Else
+            | Operator::End
+            | Operator::Nop
+            | Operator::Drop
+            | Operator::Unreachable
+    )
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use wasmparser::{BinaryReaderError, Catch, FunctionBody, Operator, Parser, Payload};
 
+use crate::cost::is_free;
 use crate::probes::{ArmKind, ProbeMap};
 
 /// How often each operator ran: its offset in the original file, and the count. Ascending by offset;
@@ -28,6 +29,31 @@ pub fn executed(
     map: &ProbeMap,
     counts: &[u64],
 ) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
+    walk(wasm, map, counts, |_| true)
+}
+
+/// As [`executed`], of the operators that cost fuel: each costs one whenever it runs. So the counts add
+/// up to the fuel of the runs without what bulk work and host calls cost by their size.
+///
+/// # Errors
+/// As [`executed`].
+///
+/// # Panics
+/// As [`executed`].
+pub fn spent(
+    wasm: &[u8],
+    map: &ProbeMap,
+    counts: &[u64],
+) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
+    walk(wasm, map, counts, |operator| !is_free(operator))
+}
+
+fn walk(
+    wasm: &[u8],
+    map: &ProbeMap,
+    counts: &[u64],
+    wanted: impl Fn(&Operator<'_>) -> bool,
+) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
     let mut found = Vec::new();
     let mut functions = map.functions.iter().enumerate();
     for payload in Parser::new(0).parse_all(wasm) {
@@ -42,10 +68,12 @@ pub fn executed(
                 ..Walk::default()
             };
             // The first time for what goes back to the heads of loops alone.
-            walk.function(&body, counts[position], &mut |_, _| {})?;
+            walk.function(&body, counts[position], &mut |_, _, _| {})?;
             walk.knows_heads = true;
-            walk.function(&body, counts[position], &mut |offset, count| {
-                found.push((offset, count));
+            walk.function(&body, counts[position], &mut |operator, offset, count| {
+                if wanted(operator) {
+                    found.push((offset, count));
+                }
             })?;
         }
     }
@@ -80,7 +108,7 @@ impl Walk {
         &mut self,
         body: &FunctionBody<'_>,
         entered: u64,
-        ran: &mut dyn FnMut(u32, u64),
+        ran: &mut dyn FnMut(&Operator<'_>, u32, u64),
     ) -> Result<(), BinaryReaderError> {
         (self.loops, self.now) = (0, entered);
         self.open = vec![Open::Block { branches: 0 }];
@@ -88,7 +116,7 @@ impl Walk {
         while !reader.eof() {
             let (operator, offset) = reader.read_with_offset()?;
             if !matches!(operator, Operator::End | Operator::Else) {
-                ran(offset as u32, self.now);
+                ran(&operator, offset as u32, self.now);
             }
             self.step(&operator, offset as u32)?;
         }

@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, marks ─▶ flow ─▶ edges ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ entry
+//! compares, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ use walrus::{
 
 pub use cost::COST_VERSION;
 pub use error::InstrumentError;
-pub use executed::executed;
+pub use executed::{executed, spent};
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
 
@@ -49,13 +49,15 @@ use allocator::Allocator;
 use calls::CallGraph;
 use emit::Code;
 use layout::Layout;
-use passes::{compares, depth, edges, entry, exits, fuel, globals, heap_room, marks, paths};
+use passes::{
+    compares, depth, edges, entry, exits, fuel, globals, heap_room, marks, paths, profile,
+};
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 9;
+pub const PASS_VERSION: u32 = 10;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -204,11 +206,13 @@ impl Instrumenter {
         }
         let arms = self.count_arms(&graph);
         let probe_count = self.functions.len() as u32 + arms.iter().sum::<u32>();
+        let function_count = self.module.funcs.iter().count() as u32;
         let layout = Layout::new(
             state.saved_globals(),
             probe_count,
             compare_sites.len() as u32,
             self.probes.paths,
+            self.probes.profile.then_some(function_count),
         );
         let pages = layout.pages();
         let side = self
@@ -218,7 +222,15 @@ impl Instrumenter {
         self.module.exports.add("__sandglass_side", side);
 
         let host = self.host_functions();
-        let fuel = fuel::functions(&mut self.module, side, SETUP_FUEL);
+        let fuel = fuel::functions(
+            &mut self.module,
+            side,
+            SETUP_FUEL,
+            self.probes.profile.then_some(layout.nodes),
+        );
+        let enter = host
+            .ask
+            .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
         let left = self.module.globals.add_local(
             ValType::I32,
             true,
@@ -283,7 +295,9 @@ impl Instrumenter {
             });
 
             let saved = depth::saved_local(&mut self.module, id);
+            let tally = enter.map(|_| profile::Tally::new(&mut self.module, side, &layout));
             let counters = edges::Counters {
+                tally,
                 memory: self.probes.counts.then_some(side),
                 entry: layout.counters + position as u32 * 4,
                 arms: layout.counters + arms_start * 4,
@@ -309,6 +323,10 @@ impl Instrumenter {
                     &landing,
                 );
                 fuel::keep_in_step(&mut self.module, id, purse, &fuel);
+            }
+            if let (Some(enter), Some(tally)) = (enter, &tally) {
+                let left = (recursive && self.probes.depth).then_some(left);
+                profile::instrument(&mut self.module, id, tally, enter, left);
             }
             if self.probes.depth {
                 depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
@@ -374,18 +392,22 @@ impl Instrumenter {
     }
 
     fn host_functions(&mut self) -> Host {
-        let mut import = |name: &str, params: &[ValType]| {
-            let ty = self.module.types.add(params, &[]);
+        let mut import = |name: &str, params: &[ValType], results: &[ValType]| {
+            let ty = self.module.types.add(params, results);
             self.module.add_import_func(HOST_MODULE, name, ty).0
         };
         let i = ValType::I32;
         Host {
-            unreachable: import("unreachable", &[i]),
-            overflow: import("overflow", &[]),
+            unreachable: import("unreachable", &[i], &[]),
+            overflow: import("overflow", &[], &[]),
             report: self
                 .probes
                 .compares
-                .then(|| import("compare", &[i, i, i, i, i])),
+                .then(|| import("compare", &[i, i, i, i, i], &[])),
+            ask: self
+                .probes
+                .profile
+                .then(|| import("enter", &[i, i, i], &[i])),
         }
     }
 
@@ -425,6 +447,7 @@ struct Host {
     unreachable: FunctionId,
     overflow: FunctionId,
     report: Option<FunctionId>,
+    ask: Option<FunctionId>,
 }
 
 fn clamp(weight: u64) -> u32 {

@@ -15,3 +15,4 @@ pub(crate) mod heap_room;
 pub(crate) mod marks;
 pub(crate) mod nans;
 pub(crate) mod paths;
+pub(crate) mod profile;

@@ -24,6 +24,8 @@ pub struct Probes {
     pub marks: bool,
     /// The execution index of each draw.
     pub paths: bool,
+    /// Fuel by call stack. Goes with `counts`.
+    pub profile: bool,
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
@@ -42,6 +44,7 @@ impl Probes {
         compares: false,
         marks: false,
         paths: false,
+        profile: false,
         entry: true,
         generator: false,
     };
@@ -70,6 +73,11 @@ impl Probes {
     /// every host.
     pub const PATHS: Probes = Probes {
         paths: true,
+        ..Probes::MARKS
+    };
+    /// The build that says which calls spend the fuel. Its resets work on every host.
+    pub const PROFILE: Probes = Probes {
+        profile: true,
         ..Probes::MARKS
     };
 }

@@ -20,6 +20,7 @@ pub mod args;
 pub mod build;
 mod case;
 mod cmin;
+mod compare;
 mod cover;
 mod demo;
 mod fuzz;
@@ -29,6 +30,7 @@ mod list;
 pub mod manual;
 mod min;
 mod perf;
+mod profile;
 mod repro;
 mod show;
 
@@ -75,6 +77,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Cmin(args) => cmin::run(args),
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Build(args) => build::run(args),

@@ -56,7 +56,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn of<'a>(counts: impl Iterator<Item = &'a u64>) -> Share {
+    pub(crate) fn of<'a>(counts: impl Iterator<Item = &'a u64>) -> Share {
         let mut share = Share::default();
         for count in counts {
             share.all += 1;

@@ -23,6 +23,7 @@
 pub mod build;
 pub mod campaign;
 pub mod cli;
+pub mod compare;
 pub mod config;
 pub mod cover;
 pub mod cover_set;
@@ -31,6 +32,7 @@ pub mod event;
 pub mod growth;
 pub mod inputs;
 pub mod minimise;
+pub mod profile;
 pub mod report;
 pub mod stack;
 pub mod store;

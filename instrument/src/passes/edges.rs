@@ -36,6 +36,7 @@ use walrus::{FunctionId, LocalId, MemoryId, Module, RefType, ValType};
 use crate::emit::{Code, Place, body, body_mut, rewrite, sequence, signature};
 use crate::flow::{Arm, Decision, Flow, catch_label};
 use crate::passes::fuel::Purse;
+use crate::passes::profile::Tally;
 
 /// Where a function's counters lie.
 pub(crate) struct Counters {
@@ -45,6 +46,8 @@ pub(crate) struct Counters {
     pub(crate) entry: u32,
     /// Address of the counter of its first arm.
     pub(crate) arms: u32,
+    /// Where its fuel goes in a profile.
+    pub(crate) tally: Option<Tally>,
 }
 
 /// Scratch locals of the function being rewritten.
@@ -106,7 +109,7 @@ pub(crate) fn instrument(
         module,
         id,
         &mut code,
-        counters.memory,
+        counters,
         counters.entry,
         &entry,
         purse,
@@ -192,7 +195,7 @@ impl Rewrite<'_> {
             self.module,
             self.id,
             &mut code,
-            self.counters.memory,
+            self.counters,
             address,
             &self.decision.arms[arm],
             self.purse,
@@ -234,6 +237,9 @@ impl Rewrite<'_> {
             .i32(1)
             .bin(BinaryOp::I32Add);
         code.store(memory, StoreKind::I32 { atomic: false }, 4, self.base);
+        if let Some(tally) = &self.counters.tally {
+            tally.add_slot(code, slot, self.base);
+        }
         code.get(index);
     }
 
@@ -330,13 +336,16 @@ fn probe(
     module: &mut Module,
     id: FunctionId,
     code: &mut Code,
-    memory: Option<MemoryId>,
+    counters: &Counters,
     address: u32,
     arm: &Arm,
     purse: Purse,
 ) {
-    if let Some(memory) = memory {
+    if let Some(memory) = counters.memory {
         code.count(memory, address);
+    }
+    if let Some(tally) = &counters.tally {
+        tally.add(code, crate::clamp(arm.weight));
     }
     if arm.ticks {
         purse.spend(code, body_mut(module, id), arm.weight);

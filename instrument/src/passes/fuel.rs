@@ -30,7 +30,7 @@ use walrus::{
 use crate::cost::{BULK_SHIFT, THROW};
 use crate::emit::{Code, rewrite, sequence, sequences};
 use crate::flow::Flow;
-use crate::layout::EXTRA_FUEL;
+use crate::layout::{CURRENT_NODE, EXTRA_FUEL};
 
 /// The injected function and global.
 pub(crate) struct Fuel {
@@ -40,8 +40,13 @@ pub(crate) struct Fuel {
     charge: FunctionId,
 }
 
-/// Adds the budget and `charge`.
-pub(crate) fn functions(module: &mut Module, side: MemoryId, initial: i64) -> Fuel {
+/// Adds the budget and `charge`; of a profile, with the address of its `nodes`.
+pub(crate) fn functions(
+    module: &mut Module,
+    side: MemoryId,
+    initial: i64,
+    nodes: Option<u32>,
+) -> Fuel {
     let initial = walrus::ConstExpr::Value(ir::Value::I64(initial));
     let budget = module.globals.add_local(ValType::I64, true, false, initial);
     let size = module.locals.add(ValType::I32);
@@ -61,6 +66,17 @@ pub(crate) fn functions(module: &mut Module, side: MemoryId, initial: i64) -> Fu
         .tee(cost)
         .bin(BinaryOp::I64Add)
         .store64(side, EXTRA_FUEL);
+    if let Some(nodes) = nodes {
+        let node = module.locals.add(ValType::I32);
+        body.i32(0)
+            .load32(side, CURRENT_NODE)
+            .tee(node)
+            .get(node)
+            .load64(side, nodes)
+            .get(cost)
+            .bin(BinaryOp::I64Add)
+            .store64(side, nodes);
+    }
     body.global_get(budget)
         .get(cost)
         .bin(BinaryOp::I64Sub)
@@ -134,11 +150,8 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
         code.get(local).global_set(fuel.budget);
     };
     // A bulk operator is followed by a call, once it is charged.
-    let charged = |module: &Module, instr: &Instr| {
-        size_type(instr, &module.memories, &module.tables).is_some()
-    };
     let wanted = |module: &Module, _, instr: &Instr, _| {
-        is_call(instr) || leaves(instr) || charged(module, instr)
+        is_call(instr) || leaves(instr) || is_charged(module, instr)
     };
     rewrite(module, id, wanted, |_, code, _, instr, loc| {
         let comes_back = !leaves(&instr);
@@ -229,6 +242,11 @@ fn has_quiet_loop(func: &LocalFunction) -> bool {
     quiet
 }
 
+/// Is it charged for more than its operator?
+pub(crate) fn is_charged(module: &Module, instr: &Instr) -> bool {
+    throws(instr) || size_type(instr, &module.memories, &module.tables).is_some()
+}
+
 fn throws(instr: &Instr) -> bool {
     matches!(instr, Instr::Throw(_) | Instr::ThrowRef(_))
 }
@@ -238,7 +256,7 @@ pub(crate) fn charge_bulk(module: &mut Module, id: FunctionId, fuel: &Fuel) {
     let (mut narrow, mut wide) = (None, None);
     let size = |module: &Module, instr: &Instr| size_type(instr, &module.memories, &module.tables);
     let wanted = |module: &Module, _, instr: &Instr, loc: InstrLocId| {
-        !loc.is_default() && (throws(instr) || size(module, instr).is_some())
+        !loc.is_default() && is_charged(module, instr)
     };
     rewrite(module, id, wanted, |module, code, _, instr, loc| {
         // After the operator: one that traps has not done its work, and one that does not

@@ -34,6 +34,8 @@ pub enum Build {
     /// What draws, for guidances that want to know where it does: as `Marks`, and the execution index
     /// of each draw.
     Paths,
+    /// Profiles: as `Marks`, and the fuel of every call stack.
+    Profile,
     /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
     /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
     /// short.
@@ -42,12 +44,13 @@ pub enum Build {
 
 impl Build {
     /// Every way.
-    pub const ALL: [Build; 6] = [
+    pub const ALL: [Build; 7] = [
         Build::Fast,
         Build::Compares,
         Build::Marks,
         Build::Plain,
         Build::Paths,
+        Build::Profile,
         Build::Exact,
     ];
 
@@ -60,6 +63,7 @@ impl Build {
             Build::Marks => Probes::MARKS,
             Build::Plain => Probes::PLAIN,
             Build::Paths => Probes::PATHS,
+            Build::Profile => Probes::PROFILE,
         }
     }
 
@@ -71,6 +75,7 @@ impl Build {
             Build::Marks => "marks",
             Build::Plain => "plain",
             Build::Paths => "paths",
+            Build::Profile => "profile",
             Build::Exact => "exact",
         }
     }
@@ -79,9 +84,12 @@ impl Build {
         static FAST: OnceLock<Engine> = OnceLock::new();
         static EXACT: OnceLock<Engine> = OnceLock::new();
         match self {
-            Build::Fast | Build::Compares | Build::Marks | Build::Plain | Build::Paths => {
-                FAST.get_or_init(|| engine(false))
-            }
+            Build::Fast
+            | Build::Compares
+            | Build::Marks
+            | Build::Plain
+            | Build::Paths
+            | Build::Profile => FAST.get_or_init(|| engine(false)),
             Build::Exact => EXACT.get_or_init(|| {
                 // Wasmtime installs its signal handler with the first engine that wants one, and
                 // ours has to come after it (`pages::install_handler`): this engine wants none.

@@ -10,6 +10,7 @@ use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 use crate::draws::{self, Draws};
 use crate::observe::Reader;
 use crate::pages::Region;
+use crate::profile::Tree;
 use crate::reset;
 use crate::wasi::{Fault, FunctionId, GuestMemory, Stop, System, Ty};
 
@@ -25,6 +26,8 @@ pub(crate) struct Host {
     /// Why the run ended, when a host function ended it; and where (original offset).
     pub(crate) stop: Option<Ended>,
     pub(crate) texts: Vec<CompareText>,
+    /// The call stacks of the run, in the build that keeps them.
+    pub(crate) tree: Option<Tree>,
     /// The side memory's region, and the marks of the first guest memory.
     pub(crate) side: Option<Arc<Region>>,
     pub(crate) marks: Option<Arc<Region>>,
@@ -69,6 +72,9 @@ impl Host {
         let Some(side) = &self.side else { return false };
         let extra = self.extra_fuel() + fuel;
         side.write(layout::EXTRA_FUEL as usize, &extra.to_le_bytes());
+        if let Some(tree) = &self.tree {
+            tree.charge(side, fuel);
+        }
         let budget = side.bytes(layout::BUDGET as usize, 8);
         let budget = u64::from_le_bytes(budget.try_into().expect("eight bytes"));
         extra > budget
@@ -136,6 +142,18 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
              right: i32,
              size: i32| {
                 compare(&mut caller, site.cast_unsigned(), kind, [left, right], size);
+            },
+        ),
+        "enter" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, from: i32, to: i32, slot: i32| -> i32 {
+                let host = caller.data_mut();
+                let (Some(tree), Some(side)) = (&mut host.tree, &host.side) else {
+                    return 0;
+                };
+                let words = [from, to, slot].map(i32::cast_unsigned);
+                tree.enter(side, words[0], words[1], words[2]).cast_signed()
             },
         ),
         _ => return false,

@@ -21,6 +21,7 @@ mod live;
 mod memory;
 mod observe;
 mod pages;
+mod profile;
 mod program;
 mod reset;
 mod sandbox;
@@ -32,10 +33,11 @@ pub use compile::{Build, THREAD_STACK_BYTES};
 pub use ending::RawFrame;
 pub use error::SandboxError;
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
+pub use profile::{Profile, ProfileFrame, ProfileNode};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
 pub use sandbox::drawn::{Drawn, Generated};
-pub use sandbox::{Replay, Sandbox, on_guest_thread};
+pub use sandbox::{Profiled, Replay, Sandbox, on_guest_thread};
 pub use setup::{HEAP_ROOM, INPUT_FILE};
 
 /// Can memories be watched through page protection here? If not, programs are built with

@@ -23,6 +23,7 @@ use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
 use crate::pages::{Region, install_handler, take_trap_pc};
+use crate::profile::{Profile, call_depth};
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
 use crate::setup::{INPUT_FILE, Setup};
@@ -80,6 +81,19 @@ pub struct Replay {
     pub outcome: Outcome,
     /// The stack, when it ended inside the guest; innermost first.
     pub frames: Vec<RawFrame>,
+    /// What it wrote.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// What a profiled run shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profiled {
+    /// How it ended and at what cost; detail included.
+    pub outcome: Outcome,
+    /// Where that was spent; its nodes add up to the fuel.
+    pub profile: Profile,
     /// What it wrote.
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
@@ -183,6 +197,37 @@ impl Sandbox {
         Replay {
             outcome,
             frames,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs one input and says which call stacks spent its fuel.
+    ///
+    /// # Panics
+    /// When the program was not built to ([`Build::Profile`]).
+    pub fn profile(&mut self, input: &[u8]) -> Profiled {
+        let (exit, site) = match self.call(input) {
+            Ok(answer) => (answered(answer), 0),
+            Err(error) => {
+                let (exit, site, _) = self.ended(&error, false);
+                (exit, site)
+            }
+        };
+        let outcome = self.observe(input, exit, site, None, true);
+        let host = self.live().store.data();
+        let tree = host.tree.as_ref().expect("built for profiles");
+        let guests = &self.live().regions[..self.snapshots.len()];
+        let profile = Profile {
+            nodes: tree.read(&self.side),
+            memory_pages: guests.iter().map(|region| region.size() as u64 >> 16).sum(),
+            call_depth: call_depth(&self.side),
+        };
+        let (stdout, stderr) = (host.system.stdout().to_vec(), host.system.stderr().to_vec());
+        self.reset();
+        Profiled {
+            outcome,
+            profile,
             stdout,
             stderr,
         }
@@ -421,6 +466,9 @@ impl Sandbox {
         let host = live.store.data_mut();
         host.system.reset(&self.saved);
         host.draws.reset();
+        if let Some(tree) = &mut host.tree {
+            tree.clear(&self.side);
+        }
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {
             self.renew();
@@ -474,6 +522,17 @@ impl Sandbox {
                 .words(self.program.map.layout.compares as usize, words)
                 .fill(0);
             self.live_mut().store.data_mut().texts.clear();
+        }
+        if self.program.build == Build::Profile {
+            let map = self.program.map.clone();
+            let weights = map.layout.weights as usize;
+            let weights = self.side.words(weights, map.probes.len());
+            for (weight, probe) in weights.iter_mut().zip(&map.probes) {
+                *weight = probe.weight;
+            }
+            let side = self.side.clone();
+            let tree = &mut self.live_mut().store.data_mut().tree;
+            tree.as_mut().expect("made with the instance").clear(&side);
         }
         self.side.write(layout::EXTRA_FUEL as usize, &[0; 8]);
         self.side.write(layout::IRREVERSIBLE as usize, &[0; 4]);

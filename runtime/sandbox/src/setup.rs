@@ -10,6 +10,7 @@ use sandglass_engine::{Exit, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::Val;
 
+use crate::compile::Build;
 use crate::draws::Draws;
 use crate::ending::{stack, trap};
 use crate::error::SandboxError;
@@ -18,6 +19,7 @@ use crate::limits::Limits;
 use crate::live::{Live, instantiate};
 use crate::memory::Plan;
 use crate::observe::Reader;
+use crate::profile::Tree;
 use crate::program::{EntryKind, Program};
 use crate::wasi;
 
@@ -78,6 +80,7 @@ impl Setup<'_> {
             reader: self.reader.clone(),
             stop: None,
             texts: Vec::new(),
+            tree: (self.program.build == Build::Profile).then(|| Tree::new(&self.program.map)),
             side: None,
             marks: None,
             memory: None,

@@ -41,8 +41,10 @@ pub enum Verb {
     Cmin(CminArgs),
     /// Show which lines, functions and branches of the source a corpus reaches
     Cover(CoverArgs),
-    /// Show how the cost of an input grows when a part of it is repeated, as a law
+    /// Show what inputs cost: the law by which it grows when a part is repeated, or a profile
     Perf(PerfArgs),
+    /// Compare two builds of one target on a corpus: verdicts, cost, coverage; a gate for CI
+    Compare(CompareArgs),
     /// Show what a module is: entry point, imports, features, probes
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
@@ -269,12 +271,30 @@ pub struct CoverArgs {
 pub struct PerfArgs {
     /// The module
     pub target: PathBuf,
-    /// An input, or the folder of a finding
+    /// An input, the folder of a finding, or to profile a folder of inputs or of a campaign
     pub file: PathBuf,
     /// The part to repeat, in bytes, with its repetitions that follow [default: what costs most]
-    #[arg(long, value_name = "START..END", value_parser = parse_range)]
+    #[arg(long, value_name = "START..END", value_parser = parse_range, conflicts_with = "profile")]
     pub pump: Option<(usize, usize)>,
-    /// One JSON object a line for members and functions, the last one is the summary
+    /// Show which functions and lines spend the fuel instead of the law
+    #[arg(long)]
+    pub profile: bool,
+    /// Profile beside this: an input, or a folder
+    #[arg(long, value_name = "PATH", conflicts_with = "pump")]
+    pub against: Option<PathBuf>,
+    /// Write the profile as a page that needs nothing else
+    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    pub html: Option<PathBuf>,
+    /// Write the profile as folded stacks, for flame graph tools
+    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    pub folded: Option<PathBuf>,
+    /// Write the profile as speedscope's JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    pub speedscope: Option<PathBuf>,
+    /// Write the profile as a table
+    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    pub csv: Option<PathBuf>,
+    /// One JSON object a line for all there is, the last one is the summary
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -282,11 +302,77 @@ pub struct PerfArgs {
     pub guest: GuestArgs,
 }
 
+impl PerfArgs {
+    /// Whether a profile is asked for.
+    pub(super) fn wants_profile(&self) -> bool {
+        let files = [
+            &self.against,
+            &self.html,
+            &self.folded,
+            &self.speedscope,
+            &self.csv,
+        ];
+        self.profile || files.iter().any(|file| file.is_some())
+    }
+}
+
 const PERF_HELP: &str = "\
-The family is the input with the part n times: n = 1 to 64 and doubled sizes after that, within the limits.
+A profile is exact: every unit of fuel belongs to a call stack. Of a folder, and with an option that writes
+or compares one, it is what you get; --profile asks for that of a single input.
+
+Without it: a law. The family is the input with the part n times: n = 1 to 64 and doubled sizes after that, within the limits.
 Its members must grow in cost; functions are shown by their own fuel, without that of what they call.
 Tiers of a law: exact (predicted members that it had not seen to the last unit of fuel),
 doubling (the exponent that repeated doubling tends to), model (the curve that extrapolates best).";
+
+/// `sandglass compare`
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP)]
+pub struct CompareArgs {
+    /// The build before
+    pub old: PathBuf,
+    /// The build after
+    pub new: PathBuf,
+    /// A folder of inputs or of a campaign, or a single input
+    #[arg(value_name = "DIR")]
+    pub corpus: PathBuf,
+    /// Fail when an input costs more than this beyond its old cost: 0, 5, 2.5
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub max_slowdown: Option<u64>,
+    /// Write what differs as a page that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// One JSON object a line for inputs and functions, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+const COMPARE_HELP: &str = "\
+Costs are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
+that was none before, and with --max-slowdown when one that ends as before costs more than allowed.";
+
+/// A percentage with up to three decimals, as thousandths of a percent.
+fn parse_percent(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a percentage as in 0, 5 or 2.5".to_owned();
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| {
+        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    let (whole, decimals, places) = match (digits(whole), digits(decimals), decimals.len()) {
+        (Some(whole), Some(value), places @ 1..=3) => (whole, value, places as u32),
+        _ => return Err(wrong()),
+    };
+    let thousandths = decimals * 10u64.pow(3 - places);
+    whole
+        .checked_mul(1000)
+        .map(|whole| whole + thousandths)
+        .filter(|percent| *percent <= 1_000_000_000)
+        .ok_or_else(wrong)
+}
 
 /// A range of bytes as in `3..7`; the end is not part of it.
 fn parse_range(text: &str) -> Result<(usize, usize), String> {

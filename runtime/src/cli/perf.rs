@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::args::PerfArgs;
 use super::case::{Case, exact_for, read_case};
+use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::search::NotFound;
 use crate::growth::series::{End, Member};
@@ -40,6 +41,9 @@ struct Chosen {
 }
 
 pub(super) fn run(args: PerfArgs) -> Result<u8> {
+    if args.wants_profile() || (args.pump.is_none() && is_folder_of_inputs(&args.file)) {
+        return profile::run(&args);
+    }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let case = read_case(&args.file, &module, &args.guest)?;
     if case.input.is_empty() {

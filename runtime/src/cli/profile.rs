@@ -1,0 +1,200 @@
+//! The profile half of `sandglass perf`: which functions, lines and call
+//! stacks spend the fuel of an input or a folder, beside another if one likes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use sandglass_sandbox::{Limits, on_guest_thread};
+
+use super::args::{GuestArgs, PerfArgs};
+use super::case::{exact_for, read_case};
+use crate::config::{options, reset, wanted_limits};
+use crate::error::{exit_code, io, printable, show, with_next};
+use crate::inputs::{self, Input};
+use crate::profile::campaign::campaign;
+use crate::profile::html::{Page, html};
+use crate::profile::tree::Side;
+use crate::profile::{Run, csv, folded, json, profile, speedscope, text};
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+use crate::stack::exit_text;
+use crate::target::{MEMORY_BYTES_MAX, Module, Target};
+
+/// What is to be run, and how.
+struct Asked {
+    target: Arc<Target>,
+    limits: Limits,
+    inputs: Vec<Input>,
+    warnings: Vec<String>,
+}
+
+pub(super) fn run(args: &PerfArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    refuse_property(&module, &args.target)?;
+    let asked = asked(&module, &args.file, &args.target, &args.guest)?;
+    let base = match &args.against {
+        Some(path) => read(path, &module, &args.guest)?,
+        None => (Vec::new(), Vec::new()),
+    };
+    let profile =
+        on_guest_thread(|| profile(&asked.target, &asked.limits, &asked.inputs, &base.0))?;
+    let mut out = Sink::stdout();
+    if args.json {
+        for line in json::json(&profile, &module.path, &module.hash) {
+            out.line(&line);
+        }
+    } else {
+        for warning in asked.warnings.iter().chain(&base.1) {
+            out.line(&format!("warning: {warning}"));
+        }
+        out.line(&heading(&args.file, profile.side(Side::Now)));
+        if let Some(path) = &args.against {
+            out.line(&format!(
+                "against {}",
+                heading(path, profile.side(Side::Before))
+            ));
+        }
+        for line in text::text(&profile) {
+            out.line(&line);
+        }
+    }
+    let title = args.file.to_string_lossy();
+    let mut wrote = |path: &Option<PathBuf>, contents: &dyn Fn() -> String| -> Result<()> {
+        let Some(path) = path else { return Ok(()) };
+        fs::write(path, contents()).map_err(|e| io(path, "write", &e))?;
+        if !args.json {
+            out.line(&format!("wrote {}", show(path)));
+        }
+        Ok(())
+    };
+    wrote(&args.folded, &|| folded::folded(&profile.tree, Side::Now))?;
+    wrote(&args.speedscope, &|| {
+        speedscope::speedscope(&profile, &title)
+    })?;
+    wrote(&args.csv, &|| csv::csv(&profile))?;
+    if args.html.is_some() {
+        let campaign = campaign(&args.file, &profile.runs)?;
+        wrote(&args.html, &|| {
+            html(&Page {
+                title: title.to_string(),
+                about: about(&module.path, args.against.as_deref()),
+                profile: &profile,
+                campaign: campaign.clone(),
+                change: match (&base.0[..], &asked.inputs[..]) {
+                    ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
+                    _ => None,
+                },
+            })
+        })?;
+    }
+    Ok(exit_code::FINE)
+}
+
+fn about(target: &str, against: Option<&Path>) -> String {
+    let against = against.map_or(String::new(), |path| format!(", against {}", show(path)));
+    format!("in {target}{against}")
+}
+
+/// Whether it is a folder, and not that of a finding.
+pub(super) fn is_folder_of_inputs(path: &Path) -> bool {
+    path.is_dir() && !path.join("finding.json").exists()
+}
+
+/// Profiles are of inputs that are bytes.
+pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
+    if !module.is_property() {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "{}: a property makes its data itself; a profile needs a target of bytes",
+            show(path)
+        ),
+        "sandglass show TARGET.wasm FINDING    # what one run of it draws",
+    ))
+}
+
+fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Result<Asked> {
+    let (inputs, warnings) = read(path, module, guest)?;
+    let (target, limits) = if is_folder_of_inputs(path) {
+        let limits = wanted_limits(guest)?.with_fuel(Limits::STANDARD.fuel);
+        let options = options(guest, target);
+        let target = Target::new(module.clone(), options, reset(guest.reset))?;
+        (Arc::new(target), limits)
+    } else {
+        exact_for(&read_case(path, module, guest)?, module, target, guest)?
+    };
+    Ok(Asked {
+        target,
+        limits,
+        inputs,
+        warnings,
+    })
+}
+
+/// The inputs of a file, a finding, or a folder; and what was left out.
+pub(super) fn read(
+    path: &Path,
+    module: &Module,
+    guest: &GuestArgs,
+) -> Result<(Vec<Input>, Vec<String>)> {
+    if is_folder_of_inputs(path) {
+        let limits = wanted_limits(guest)?.limits;
+        let read = inputs::read_all(&[path.to_owned()], u64::from(limits.input_bytes))?;
+        if read.inputs.is_empty() {
+            bail!(
+                "{}: no inputs, expected at least one regular file",
+                show(path)
+            );
+        }
+        return Ok((read.inputs, read.warnings));
+    }
+    let case = read_case(path, module, guest)?;
+    if case.choices.is_some() && case.record.is_none() {
+        return Err(with_next(
+            format!(
+                "{}: choices, expected an input of bytes to profile",
+                show(path)
+            ),
+            "sandglass show TARGET.wasm FILE    # what they come to",
+        ));
+    }
+    let input = Input {
+        path: path.to_owned(),
+        bytes: case.input,
+    };
+    Ok((vec![input], Vec::new()))
+}
+
+/// One line on a set of runs.
+fn heading(path: &Path, runs: &[Run]) -> String {
+    let fuel: u64 = runs.iter().map(|run| run.fuel).sum();
+    let pages = runs.iter().map(|run| run.memory_pages).max().unwrap_or(0);
+    let depth = runs.iter().map(|run| run.call_depth).max().unwrap_or(0);
+    let peaks = format!(
+        "{} of memory, depth {}",
+        plural(pages, "page"),
+        number(depth.into())
+    );
+    if let [run] = runs {
+        return format!(
+            "{}: {} ({}, {} fuel, {peaks})",
+            show(path),
+            exit_text(run.exit),
+            plural(run.bytes, "byte"),
+            number(run.fuel),
+        );
+    }
+    let costliest = runs.iter().max_by_key(|run| run.fuel);
+    let costliest = costliest.map_or(String::new(), |run| {
+        format!("; at most {} ({})", number(run.fuel), printable(&run.name))
+    });
+    format!(
+        "{}: {}, {} fuel{costliest}, {peaks}",
+        show(path),
+        plural(runs.len() as u64, "input"),
+        number(fuel)
+    )
+}

@@ -1,0 +1,94 @@
+//! What a campaign's log says about how cost and coverage grew.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Run;
+use crate::event::Event;
+use crate::inputs::read_file;
+
+/// Bytes of a log that is read: some million events.
+const LOG_BYTES_MAX: u64 = 256 << 20;
+
+/// A campaign in numbers, as of executions.
+#[derive(Clone, Debug, Default)]
+pub struct Campaign {
+    /// Guidance and seed, in words.
+    pub title: String,
+    /// Executions, and the greatest fuel of an input that was kept until then.
+    pub fuel: Vec<(u64, u64)>,
+    /// Executions, and the edges that were reached until then.
+    pub edges: Vec<(u64, u64)>,
+    /// Why inputs were kept: how many, edges that they were first to reach, and their greatest fuel.
+    pub reasons: BTreeMap<String, Kept>,
+    /// Executions in all.
+    pub execs: u64,
+}
+
+/// Inputs that were kept for one reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    /// How many.
+    pub inputs: u64,
+    /// Edges that they were first to reach.
+    pub new_edges: u64,
+    /// Fuel of the costliest of them.
+    pub fuel_max: u64,
+}
+
+/// Reads the log of a campaign whose corpus was run; `None` when the folder is not that of one.
+pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
+    let log = folder.join("events.jsonl");
+    if !log.is_file() {
+        return Ok(None);
+    }
+    let bytes = read_file(&log, LOG_BYTES_MAX)?;
+    let name = |run: &Run| {
+        Path::new(&run.name)
+            .file_name()
+            .map(std::ffi::OsStr::to_owned)
+    };
+    let fuel: BTreeMap<_, u64> = runs
+        .iter()
+        .filter_map(|run| Some((name(run)?, run.fuel)))
+        .collect();
+    let mut campaign = Campaign::default();
+    let (mut edges, mut most) = (0, 0);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        // The last line may be cut short, and later versions may say more.
+        let Ok(event) = serde_json::from_slice::<Event>(line) else {
+            continue;
+        };
+        match event {
+            Event::Start(start) => {
+                campaign.title = format!("{}, seed {}", start.guidance, start.seed);
+            }
+            Event::Kept(kept) => {
+                let reason = campaign.reasons.entry(kept.reason).or_default();
+                reason.inputs += 1;
+                reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);
+                let execs = kept.trial.saturating_add(1);
+                campaign.execs = campaign.execs.max(execs);
+                if kept.new_edges > 0 {
+                    edges = u64::saturating_add(edges, kept.new_edges);
+                    campaign.edges.push((execs, edges));
+                }
+                // One that was trimmed later is not there under its first name.
+                if let Some(fuel) = fuel.get(std::ffi::OsStr::new(&kept.file)) {
+                    reason.fuel_max = reason.fuel_max.max(*fuel);
+                    if *fuel > most {
+                        most = *fuel;
+                        campaign.fuel.push((execs, most));
+                    }
+                }
+            }
+            Event::Summary(summary) => {
+                campaign.execs = campaign.execs.max(summary.counters.execs);
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(campaign))
+}

@@ -1,0 +1,393 @@
+//! A profile as one page that needs nothing else: no network, no other file, no server.
+//!
+//! Names come from guests, and files from anywhere: all text goes through `escape`, and the page's own
+//! policy lets it load nothing. Without scripts it shows the same; they zoom and search.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use super::campaign::Campaign;
+use super::text::percent;
+use super::tree::Side;
+use super::{Profile, Run};
+use crate::error::printable;
+use crate::report::plain::{number, plural};
+use crate::stack::exit_text;
+
+mod change;
+mod chart;
+mod flame;
+
+use chart::{Axis, Chart, brief};
+
+/// Rows of each table.
+const ROWS_MAX: usize = 25;
+
+/// Points of a chart; of more, every so many is left out.
+const POINTS_MAX: usize = 4_000;
+
+/// What a page is about.
+pub struct Page<'a> {
+    /// What was run.
+    pub title: String,
+    /// On which module, and beside what.
+    pub about: String,
+    /// Where the fuel went.
+    pub profile: &'a Profile,
+    /// The campaign whose corpus it is.
+    pub campaign: Option<Campaign>,
+    /// A seed and what was made of it, to be compared.
+    pub change: Option<(&'a [u8], &'a [u8])>,
+}
+
+/// The page.
+pub fn html(page: &Page<'_>) -> String {
+    let profile = page.profile;
+    let mut body = format!(
+        "<h1>{}</h1>\n<p>{}</p>\n{}",
+        escape(&printable(&page.title)),
+        escape(&printable(&page.about)),
+        tiles(profile)
+    );
+    flames(&mut body, profile);
+    functions(&mut body, profile);
+    costs(&mut body, profile);
+    if let Some(campaign) = &page.campaign {
+        series(&mut body, campaign);
+    }
+    if let Some((seed, mutant)) = page.change {
+        body.push_str("<h2>What was changed</h2>\n");
+        let (change, note) = change::change(seed, mutant);
+        let _ = write!(body, "<p>{}</p>\n{change}", note.unwrap_or_default());
+    }
+    lines(&mut body, profile);
+    blocks(&mut body, profile);
+    runs(&mut body, profile);
+    format!(
+        r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{} – profile</title>
+<style>
+{}</style>
+</head>
+<body>
+{body}<footer>Made by sandglass {}. Fuel counts the operators of the original module, and bulk work and host calls by size; it is the same on every machine.</footer>
+<script>
+{}</script>
+</body>
+</html>
+"#,
+        escape(&printable(&page.title)),
+        include_str!("html/page.css"),
+        env!("CARGO_PKG_VERSION"),
+        include_str!("html/page.js"),
+    )
+}
+
+/// Text for an element or a quoted attribute.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn tiles(profile: &Profile) -> String {
+    let runs = &profile.runs;
+    let total = profile.total(Side::Now);
+    let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
+    let pages = runs.iter().map(|run| run.memory_pages).max().unwrap_or(0);
+    let depth = runs.iter().map(|run| run.call_depth).max().unwrap_or(0);
+    let mut tiles = vec![(number(total), "fuel")];
+    if !profile.base.is_empty() {
+        let before = profile.total(Side::Before);
+        let ratio = total as f64 / before.max(1) as f64;
+        tiles.push((number(before), "fuel before"));
+        tiles.push((format!("{ratio:.2}×"), "of before"));
+    }
+    match &runs[..] {
+        [run] => tiles.push((exit_text(run.exit), "outcome")),
+        runs => tiles.push((number(runs.len() as u64), "inputs")),
+    }
+    tiles.push((brief(bytes as f64), "bytes of input"));
+    tiles.push((brief(total as f64 / bytes.max(1) as f64), "fuel per byte"));
+    tiles.push((format!("{:.1} MiB", pages as f64 / 16.0), "memory at most"));
+    tiles.push((number(depth.into()), "depth of recursion"));
+    let tile = |(value, what): (String, &str)| {
+        format!("<div><b>{}</b><span>{what}</span></div>\n", escape(&value))
+    };
+    let tiles: String = tiles.into_iter().map(tile).collect();
+    format!("<div class=\"tiles\">\n{tiles}</div>\n")
+}
+
+fn flames(body: &mut String, profile: &Profile) {
+    let meaning = if profile.base.is_empty() {
+        "A box is as wide as its share of the fuel; callees hang below their callers. The stronger its colour, the more of that it spends itself. Recursion is one box.".to_owned()
+    } else {
+        let scale = flame::scale(profile);
+        let scaled = if (scale - 1.0).abs() < 1e-9 {
+            String::new()
+        } else {
+            format!(", taken {scale:.2} times to be of as many bytes")
+        };
+        format!(
+            "A box is as wide as its share of the fuel now; callees hang below their callers. Red costs more than before{scaled}, blue less."
+        )
+    };
+    let _ = write!(
+        body,
+        "<h2>Where the fuel goes</h2>\n<p>{meaning}</p>\n<div class=\"tools\"><input id=\"find\" type=\"search\" placeholder=\"Find a function\" aria-label=\"Find a function\"><button id=\"whole\" type=\"button\">Whole</button><output id=\"says\"></output></div>\n{}",
+        flame::flame(profile)
+    );
+}
+
+/// A table: columns by name, numbers to the right where the name begins with a `#`.
+fn table(body: &mut String, columns: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let class = |column: &str| match column.chars().next() {
+        Some('#') => " class=\"n\"",
+        Some('@') => " class=\"name\"",
+        Some('%') => " class=\"bar\"",
+        _ => "",
+    };
+    let text = |column: &'_ str| column.trim_start_matches(['#', '@', '%']).to_owned();
+    body.push_str("<div class=\"wide\"><table>\n<tr>");
+    for column in columns {
+        let _ = write!(body, "<th{}>{}</th>", class(column), text(column));
+    }
+    body.push_str("</tr>\n");
+    for row in rows {
+        body.push_str("<tr>");
+        for (column, cell) in columns.iter().zip(row) {
+            let _ = write!(body, "<td{}>{cell}</td>", class(column));
+        }
+        body.push_str("</tr>\n");
+    }
+    body.push_str("</table></div>\n");
+}
+
+fn bar(part: u64, whole: u64) -> String {
+    let width = part as f64 * 100.0 / whole.max(1) as f64;
+    format!("<i style=\"--w:{width:.2}\"></i>")
+}
+
+fn functions(body: &mut String, profile: &Profile) {
+    let is_compared = !profile.base.is_empty();
+    let total = profile.total(Side::Now);
+    let most = profile.functions.iter().map(|f| f.own[0]).max();
+    let most = most.unwrap_or(0);
+    body.push_str("<h2>Functions</h2>\n");
+    let mut columns = vec!["@function", "%", "#own", "#", "#inclusive", "#", "#calls"];
+    if is_compared {
+        columns.push("#own before");
+    }
+    let rows = profile.functions.iter().take(ROWS_MAX).map(|function| {
+        let mut row = vec![
+            escape(&function.name),
+            bar(function.own[0], most),
+            number(function.own[0]),
+            percent(function.own[0], total),
+            number(function.inclusive[0]),
+            percent(function.inclusive[0], total),
+            number(function.calls[0]),
+        ];
+        if is_compared {
+            let class = match function.own[0].cmp(&function.own[1]) {
+                std::cmp::Ordering::Greater => "more",
+                std::cmp::Ordering::Less => "less",
+                std::cmp::Ordering::Equal => "",
+            };
+            let before = number(function.own[1]);
+            row.push(format!("<span class=\"{class}\">{before}</span>"));
+        }
+        row
+    });
+    table(body, &columns, rows);
+    rest(body, profile.functions.len());
+}
+
+fn rest(body: &mut String, count: usize) {
+    if count > ROWS_MAX {
+        let left = number((count - ROWS_MAX) as u64);
+        let _ = writeln!(
+            body,
+            "<p>{left} more are in the table that --csv writes.</p>"
+        );
+    }
+}
+
+fn costs(body: &mut String, profile: &Profile) {
+    let all = || profile.runs.iter().chain(&profile.base);
+    if all().count() < 3 {
+        return;
+    }
+    let x = Axis::logarithmic("bytes", all().map(|run| run.bytes as f64));
+    let y = Axis::logarithmic("fuel", all().map(|run| run.fuel as f64));
+    let mut chart = Chart::new(x, y);
+    let every = all().count().div_ceil(POINTS_MAX);
+    let sides = [(&profile.runs, "dot"), (&profile.base, "ring")];
+    for (runs, class) in sides {
+        for run in runs.iter().step_by(every) {
+            let class = match (class, run.exit.is_finding()) {
+                ("dot", true) => "dot bad",
+                (class, _) => class,
+            };
+            let title = format!(
+                "{}: {}, {} fuel, {}",
+                printable(&run.name),
+                plural(run.bytes, "byte"),
+                number(run.fuel),
+                exit_text(run.exit)
+            );
+            chart.point((run.bytes as f64, run.fuel as f64), class, &escape(&title));
+        }
+    }
+    let rings = if profile.base.is_empty() {
+        ""
+    } else {
+        " Rings are the runs before."
+    };
+    let _ = write!(
+        body,
+        "<h2>Cost by size</h2>\n<p>Every input once; both axes are logarithmic. Red ones are findings.{rings}</p>\n<figure>{}</figure>\n",
+        chart.svg("Fuel by bytes of input")
+    );
+}
+
+fn series(body: &mut String, campaign: &Campaign) {
+    let _ = write!(
+        body,
+        "<h2>The campaign</h2>\n<p>{}, {}. Dashed lines are where a curve first reaches the quartiles of its values; the median's are red.</p>\n<div class=\"charts\">\n",
+        escape(&printable(&campaign.title)),
+        plural(campaign.execs, "execution")
+    );
+    let curves = [
+        (&campaign.fuel, "fuel", "Costliest input so far"),
+        (&campaign.edges, "edges", "Edges reached so far"),
+    ];
+    for (points, label, caption) in curves {
+        if points.is_empty() {
+            continue;
+        }
+        let numbers: Vec<(f64, f64)> = points.iter().map(|(x, y)| (*x as f64, *y as f64)).collect();
+        let execs = campaign.execs as f64;
+        let x = Axis::linear("executions", [execs].into_iter());
+        let y = numbers.iter().map(|(_, y)| *y);
+        let y = match label {
+            "fuel" => Axis::logarithmic(label, y),
+            _ => Axis::linear(label, y),
+        };
+        let mut chart = Chart::new(x, y);
+        for quarter in 1..=3 {
+            let at = points.len() * quarter / 4;
+            chart.quartile(numbers[at.min(numbers.len() - 1)], quarter == 2);
+        }
+        chart.steps(&numbers, execs);
+        let _ = writeln!(
+            body,
+            "<figure><figcaption>{caption}</figcaption>{}</figure>",
+            chart.svg(caption)
+        );
+    }
+    body.push_str("</div>\n");
+    let columns = ["@kept for", "#inputs", "#new edges", "#costliest"];
+    let rows = campaign.reasons.iter().map(|(reason, kept)| {
+        vec![
+            escape(&printable(reason)),
+            number(kept.inputs),
+            number(kept.new_edges),
+            number(kept.fuel_max),
+        ]
+    });
+    table(body, &columns, rows);
+}
+
+fn lines(body: &mut String, profile: &Profile) {
+    if profile.lines.is_empty() {
+        return;
+    }
+    let total = profile.total(Side::Now);
+    let most = profile.lines[0].fuel;
+    body.push_str(
+        "<h2>Lines</h2>\n<p>By the fuel of their operators, inlined copies included.</p>\n",
+    );
+    let columns = ["@line", "%", "#fuel", "#", "#hits"];
+    let rows = profile.lines.iter().take(ROWS_MAX).map(|line| {
+        vec![
+            escape(&format!("{}:{}", line.file, line.line)),
+            bar(line.fuel, most),
+            number(line.fuel),
+            percent(line.fuel, total),
+            number(line.hits),
+        ]
+    });
+    table(body, &columns, rows);
+    rest(body, profile.lines.len());
+}
+
+fn blocks(body: &mut String, profile: &Profile) {
+    let Some(first) = profile.blocks.first() else {
+        return;
+    };
+    let total = profile.total(Side::Now);
+    body.push_str("<h2>Blocks</h2>\n<p>What runs from one decision to the next.</p>\n");
+    let columns = ["@block", "%", "#fuel", "#", "#hits"];
+    let rows = profile.blocks.iter().take(ROWS_MAX).map(|block| {
+        let place = match &block.place {
+            Some((file, line)) => format!("{file}:{line}"),
+            None => format!("offset {:#x}", block.offset),
+        };
+        vec![
+            escape(&format!("{}, {} at {place}", block.function, block.arm)),
+            bar(block.fuel, first.fuel),
+            number(block.fuel),
+            percent(block.fuel, total),
+            number(block.hits),
+        ]
+    });
+    table(body, &columns, rows);
+}
+
+fn runs(body: &mut String, profile: &Profile) {
+    if profile.runs.len() < 2 {
+        return;
+    }
+    let mut costliest: Vec<&Run> = profile.runs.iter().collect();
+    costliest.sort_by_key(|run| Reverse(run.fuel));
+    body.push_str("<h2>Costliest inputs</h2>\n");
+    let columns = [
+        "@input",
+        "%",
+        "#fuel",
+        "#bytes",
+        "#fuel/byte",
+        "#memory pages",
+        "#depth",
+        "outcome",
+    ];
+    let rows = costliest.iter().take(ROWS_MAX).map(|run| {
+        vec![
+            escape(&printable(&run.name)),
+            bar(run.fuel, costliest[0].fuel),
+            number(run.fuel),
+            number(run.bytes),
+            brief(run.fuel as f64 / run.bytes.max(1) as f64),
+            number(run.memory_pages),
+            number(run.call_depth.into()),
+            escape(&exit_text(run.exit)),
+        ]
+    });
+    table(body, &columns, rows);
+    rest(body, profile.runs.len());
+}

@@ -1,0 +1,155 @@
+//! A profile as JSON, one object a line: runs, functions, lines, blocks, stacks, and a summary last.
+
+use serde::Serialize;
+
+use super::tree::Side;
+use super::{Profile, Run};
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Record<'a> {
+    Run {
+        file: &'a str,
+        /// Is it one of those to compare with?
+        base: bool,
+        input_bytes: u64,
+        kind: &'static str,
+        fuel: u64,
+        memory_pages: u64,
+        call_depth: u32,
+    },
+    Function {
+        name: &'a str,
+        own: u64,
+        inclusive: u64,
+        calls: u64,
+        #[serde(flatten)]
+        before: Option<Before>,
+    },
+    Line {
+        file: &'a str,
+        line: u32,
+        fuel: u64,
+        hits: u64,
+    },
+    Block {
+        function: &'a str,
+        offset: u32,
+        arm: &'a str,
+        hits: u64,
+        fuel: u64,
+    },
+    /// A call stack: its function and the number of the caller's, from 0 for the first of these.
+    Stack {
+        id: usize,
+        parent: usize,
+        name: &'a str,
+        own: u64,
+        calls: u64,
+        #[serde(flatten)]
+        before: Option<Before>,
+    },
+    Summary {
+        target: &'a str,
+        target_hash: &'a str,
+        runs: usize,
+        fuel: u64,
+        fuel_max: u64,
+        memory_pages_max: u64,
+        call_depth_max: u32,
+        base_runs: usize,
+        base_fuel: u64,
+    },
+}
+
+/// What the runs to compare with came to.
+#[derive(Serialize)]
+struct Before {
+    own_before: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inclusive_before: Option<u64>,
+    calls_before: u64,
+}
+
+/// The lines, without line ends.
+pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
+    let is_compared = !profile.base.is_empty();
+    let before = |own: [u64; 2], inclusive: Option<[u64; 2]>, calls: [u64; 2]| {
+        is_compared.then(|| Before {
+            own_before: own[1],
+            inclusive_before: inclusive.map(|inclusive| inclusive[1]),
+            calls_before: calls[1],
+        })
+    };
+    let run = |base: bool| {
+        move |run: &'_ Run| {
+            text(&Record::Run {
+                file: &run.name,
+                base,
+                input_bytes: run.bytes,
+                kind: run.exit.kind(),
+                fuel: run.fuel,
+                memory_pages: run.memory_pages,
+                call_depth: run.call_depth,
+            })
+        }
+    };
+    let mut lines: Vec<String> = profile.runs.iter().map(run(false)).collect();
+    lines.extend(profile.base.iter().map(run(true)));
+    lines.extend(profile.functions.iter().map(|function| {
+        text(&Record::Function {
+            name: &function.name,
+            own: function.own[0],
+            inclusive: function.inclusive[0],
+            calls: function.calls[0],
+            before: before(function.own, Some(function.inclusive), function.calls),
+        })
+    }));
+    lines.extend(profile.lines.iter().map(|line| {
+        text(&Record::Line {
+            file: &line.file,
+            line: line.line,
+            fuel: line.fuel,
+            hits: line.hits,
+        })
+    }));
+    lines.extend(profile.blocks.iter().map(|block| {
+        text(&Record::Block {
+            function: &block.function,
+            offset: block.offset,
+            arm: &block.arm,
+            hits: block.hits,
+            fuel: block.fuel,
+        })
+    }));
+    let tree = &profile.tree;
+    let spending = tree.nodes.iter().enumerate();
+    let spending = spending.filter(|(_, node)| node.inclusive != [0; 2]);
+    lines.extend(spending.map(|(id, node)| {
+        text(&Record::Stack {
+            id,
+            parent: node.parent,
+            name: tree.name_of(id),
+            own: node.own[0],
+            calls: node.calls[0],
+            before: before(node.own, None, node.calls),
+        })
+    }));
+    let most = |of: fn(&Run) -> u64| profile.runs.iter().map(of).max().unwrap_or(0);
+    lines.push(text(&Record::Summary {
+        target,
+        target_hash,
+        runs: profile.runs.len(),
+        fuel: profile.total(Side::Now),
+        fuel_max: most(|run| run.fuel),
+        memory_pages_max: most(|run| run.memory_pages),
+        call_depth_max: most(|run| u64::from(run.call_depth)) as u32,
+        base_runs: profile.base.len(),
+        base_fuel: profile.total(Side::Before),
+    }));
+    lines
+}
+
+fn text(line: &Record<'_>) -> String {
+    serde_json::to_string(line).expect("numbers and text")
+}

@@ -1,0 +1,81 @@
+//! A profile in the file format of speedscope (<https://www.speedscope.app>), which is JSON.
+
+use serde::Serialize;
+
+use super::Profile;
+use super::tree::{Side, Tree};
+
+#[derive(Serialize)]
+struct File<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    exporter: &'static str,
+    name: &'a str,
+    shared: Shared<'a>,
+    profiles: Vec<Sampled>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    frames: Vec<Frame<'a>>,
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sampled {
+    r#type: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    samples: Vec<Vec<usize>>,
+    weights: Vec<u64>,
+}
+
+/// The file; `name` is what it is a profile of.
+pub fn speedscope(profile: &Profile, name: &str) -> String {
+    let names = profile.tree.names.iter();
+    let mut profiles = vec![sampled(&profile.tree, Side::Now, "fuel")];
+    if !profile.base.is_empty() {
+        profiles.push(sampled(&profile.tree, Side::Before, "fuel, compared with"));
+    }
+    let file = File {
+        schema: "https://www.speedscope.app/file-format-schema.json",
+        exporter: concat!("sandglass ", env!("CARGO_PKG_VERSION")),
+        name,
+        shared: Shared {
+            frames: names.map(|name| Frame { name }).collect(),
+        },
+        profiles,
+    };
+    serde_json::to_string(&file).expect("numbers and text")
+}
+
+/// A sample for each stack, weighing what it spent itself.
+fn sampled(tree: &Tree, side: Side, name: &'static str) -> Sampled {
+    let (mut samples, mut weights) = (Vec::new(), Vec::new());
+    for (at, node) in tree.nodes.iter().enumerate().skip(1) {
+        let fuel = node.own[side as usize];
+        if fuel > 0 {
+            let mut stack = vec![node.name];
+            stack.extend(tree.callers(at).map(|caller| tree.nodes[caller].name));
+            stack.reverse();
+            samples.push(stack);
+            weights.push(fuel);
+        }
+    }
+    Sampled {
+        r#type: "sampled",
+        name,
+        unit: "none",
+        start_value: 0,
+        end_value: tree.total(side),
+        samples,
+        weights,
+    }
+}
