@@ -106,6 +106,8 @@ fn a_page_opens_in_a_browser() {
     let page = page.replace("</body>", user);
     let folder = tempfile::tempdir().unwrap();
     let Some(dom) = opened(folder.path(), &page) else {
+        // Where one was installed for this, it has to be there.
+        assert!(std::env::var_os("SANDGLASS_BROWSER").is_none());
         println!("left out: none of {BROWSERS:?} is installed");
         return;
     };

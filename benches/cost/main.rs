@@ -211,3 +211,27 @@ fn table(path: &Path) -> Result<()> {
 fn number(row: &Value, key: &str) -> f64 {
     row[key].as_f64().unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the cases that need no subject: what is said to be best is, and a campaign comes to it.
+    #[test]
+    fn the_best_is_reached() {
+        let budget = Budget {
+            execs: 20_000,
+            cpu_s: 60.0,
+        };
+        for name in ["insertion sort", "quicksort"] {
+            let case = CASES.iter().find(|case| case.name == name).expect("a case");
+            let prepared = Prepared::new(case).expect("it is in the repository");
+            assert!(prepared.seed.len() <= case.bytes_max as usize, "{name}");
+            let cost = |input: &[u8]| prepared.cost(input).expect("it ends well").fuel;
+            let best = cost(&(case.best)());
+            assert!(best > 2 * cost(&prepared.seed), "{name}");
+            let reached = prepared.campaign("cost", 1, budget).expect("it ends well");
+            assert_eq!(reached.most.fuel, best, "{name}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Two builds of one target on one corpus: what ends otherwise, what costs more, what is reached.
 //!
 //! In: profiles of the same inputs in both builds. Out: [`Comparison`], which a gate can be made of.
-//! Costs are exact, so any difference is one of the builds. Functions are matched by name.
+//! Costs of runs that come to their end are exact, so any difference is one of the builds. Functions are matched by name.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,10 +44,16 @@ impl Pair {
         self.exits[0].is_finding() && !self.exits[1].is_finding()
     }
 
-    /// Does it end as before and cost more than `percent`, in thousandths, beyond what it did?
+    /// Can its costs be compared? Of a run that breaks off, the part of the segment that did not run
+    /// counts, too, so findings of both builds cannot.
+    pub fn has_costs(&self) -> bool {
+        self.same_verdict() && !self.exits[0].is_finding()
+    }
+
+    /// Does it end as before, no finding, and cost more than `percent`, in thousandths, beyond what it did?
     pub fn is_slower(&self, percent: u64) -> bool {
         let [new, old] = self.fuel.map(u128::from);
-        self.same_verdict() && new * 100_000 > old * (100_000 + u128::from(percent))
+        self.has_costs() && new * 100_000 > old * (100_000 + u128::from(percent))
     }
 }
 
@@ -78,10 +84,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// New cost by old cost of the inputs that end as before: the median, and the geometric mean. None
+    /// New cost by old cost of the inputs that end as before, findings apart: the median, and the geometric mean. None
     /// without such inputs.
     pub fn ratios(&self) -> Option<(f64, f64)> {
-        let same = self.pairs.iter().filter(|pair| pair.same_verdict());
+        let same = self.pairs.iter().filter(|pair| pair.has_costs());
         let mut ratios: Vec<f64> = same
             .map(|pair| pair.fuel[0].max(1) as f64 / pair.fuel[1].max(1) as f64)
             .collect();

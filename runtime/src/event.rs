@@ -7,6 +7,7 @@
 //! only shown.
 
 use sandglass_engine::feedback::Diversity;
+use sandglass_engine::guidance::OperatorRecord;
 use serde::{Deserialize, Serialize};
 
 /// Something happened.
@@ -235,6 +236,9 @@ pub struct Summary {
     /// The counters.
     #[serde(flatten)]
     pub counters: Counters,
+    /// What the guidance's operators or rules have led to, where it counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<OperatorRecord>,
     /// Findings on disk that do not count yet: of a batch that was given up and will be repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub findings_ahead: u64,

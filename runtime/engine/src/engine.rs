@@ -18,7 +18,7 @@ use crate::dictionary::Token;
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
 use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
-use crate::guidance::{InputKind, Judged, Judgement, News, Spec, Strategy, View};
+use crate::guidance::{InputKind, Judged, Judgement, News, OperatorRecord, Spec, Strategy, View};
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{SettingError, Settings};
@@ -619,8 +619,11 @@ impl Engine {
             reason,
             trial,
         });
-        let interest = Arc::make_mut(&mut self.state.interest);
-        interest.slow.add(outcome.fuel, outcome.input_bytes);
+        // What was kept for its cost does not say what others of its size should cost.
+        if !matches!(reason, Reason::Max | Reason::Slower) {
+            let interest = Arc::make_mut(&mut self.state.interest);
+            interest.slow.add(outcome.fuel, outcome.input_bytes);
+        }
         let new_edges = judged.news.all.edges;
         (
             id,
@@ -664,6 +667,11 @@ impl Engine {
     /// The findings.
     pub fn findings(&self) -> &Findings {
         &self.state.findings
+    }
+
+    /// What the guidance's ways of making children have led to.
+    pub fn operators(&self) -> Vec<OperatorRecord> {
+        self.state.strategy.operators()
     }
 
     /// The guidance.

@@ -188,6 +188,17 @@ pub enum Judgement {
     Discard,
 }
 
+/// What one way of making children has led to in a campaign, for reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorRecord {
+    /// The operator or rule, as its guidance calls it.
+    pub name: String,
+    /// Children that were run.
+    pub trials: u64,
+    /// Those of them that the guidance was looking for.
+    pub finds: u64,
+}
+
 /// Decides what to run, and learns from what came of it.
 pub trait Guidance {
     /// Plans at least one and at most `room` trials, appending their groups.
@@ -255,6 +266,16 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// What each operator has led to, in an order of the guidance; nothing if it does not count.
+    pub fn operators(&self) -> Vec<OperatorRecord> {
+        match self {
+            Strategy::Choices(state) => state.operators(),
+            Strategy::Perun(state) => state.operators(),
+            Strategy::Cost(state) => state.operators(),
+            _ => Vec::new(),
+        }
+    }
+
     /// As a guidance.
     pub fn guidance(&mut self) -> &mut dyn Guidance {
         match self {

@@ -109,15 +109,12 @@ impl Tree {
     /// The place of the node that a call enters; remembers it in `slot` for the guest.
     pub(crate) fn enter(&mut self, side: &Region, caller: u32, callee: u32, slot: u32) -> u32 {
         // A guest may have imported this itself, and say anything.
-        let from = caller / layout::NODE_BYTES;
-        let is_node = (from as usize) < self.nodes.len()
-            || from
-                .checked_sub(layout::STACK_NODES)
-                .is_some_and(|f| f < self.functions);
-        let slots = layout::CALL_SLOTS * layout::CALL_SLOT_BYTES;
-        if !is_node || callee >= self.functions || slot >= slots {
+        let is_slot = slot < layout::CALL_SLOTS * layout::CALL_SLOT_BYTES
+            && slot.is_multiple_of(layout::CALL_SLOT_BYTES);
+        if !self.is_node(caller) || callee >= self.functions || !is_slot {
             return ROOT;
         }
+        let from = caller / layout::NODE_BYTES;
         let node = self.find(side, from, callee);
         let place = node * layout::NODE_BYTES;
         let at = (self.layout.calls + slot) as usize;
@@ -125,6 +122,15 @@ impl Tree {
             side.write(at + 4 * n, &word.to_le_bytes());
         }
         place
+    }
+
+    /// Whether there is a node at this place.
+    fn is_node(&self, place: u32) -> bool {
+        let number = place / layout::NODE_BYTES;
+        let is_function = |of: u32| of < self.functions;
+        place.is_multiple_of(layout::NODE_BYTES)
+            && ((number as usize) < self.nodes.len()
+                || (number.checked_sub(layout::STACK_NODES)).is_some_and(is_function))
     }
 
     fn find(&mut self, side: &Region, caller: u32, callee: u32) -> u32 {
@@ -179,8 +185,9 @@ impl Tree {
     /// Charges a host call to the function that made it.
     pub(crate) fn charge(&self, side: &Region, fuel: u64) {
         let place = word(side, layout::CURRENT_NODE);
+        let place = if self.is_node(place) { place } else { ROOT };
         let at = (self.layout.nodes + place) as usize;
-        let sum = long(side, at) + fuel;
+        let sum = long(side, at).saturating_add(fuel);
         side.write(at, &sum.to_le_bytes());
     }
 

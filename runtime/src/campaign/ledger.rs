@@ -208,6 +208,7 @@ impl<'a> Ledger<'a> {
             execs_per_sec: rate(counters.execs, elapsed_ms),
             findings_ahead: self.bugs.iter().filter(|t| **t >= counters.execs).count() as u64,
             counters,
+            operators: engine.operators(),
             elapsed_ms,
             state_hash: engine.state_hash(),
         };

@@ -351,7 +351,7 @@ pub struct CompareArgs {
 }
 
 const COMPARE_HELP: &str = "\
-Costs are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
+Costs of inputs that are no findings are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
 that was none before, and with --max-slowdown when one that ends as before costs more than allowed.";
 
 /// A percentage with up to three decimals, as thousandths of a percent.

@@ -15,6 +15,7 @@ use crate::compare::{Comparison, Pair, Reached, check, compare};
 use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
+use crate::event::{Event, Warning};
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
 use crate::report::Sink;
@@ -61,6 +62,9 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
     }
     let mut out = Sink::stdout();
     if args.json {
+        for text in warnings {
+            out.line(&Event::Warning(Warning { text }).to_json());
+        }
         print_json(&mut out, [&new, &old], &comparison, &failing);
     } else {
         for warning in warnings {

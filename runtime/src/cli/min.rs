@@ -29,6 +29,16 @@ enum Wanted {
     Slow(Slow),
 }
 
+impl Wanted {
+    /// What is kept of `before`, in words.
+    fn title(&self, before: &Replayed) -> String {
+        match self {
+            Wanted::Finding(exit, _) => stack::title(*exit, &before.frames),
+            Wanted::Slow(slow) => slow.title(),
+        }
+    }
+}
+
 /// What half of a slow input's cost is.
 struct Slow {
     of: SlowArg,
@@ -55,7 +65,7 @@ impl Slow {
             SlowArg::Total => format!("at least {} fuel", number(half)),
             SlowArg::Size => format!("at least {} fuel at this size", number(half)),
             SlowArg::PerByte => {
-                let each = half.div_ceil(u64::from(self.bytes.max(1)));
+                let each = self.fuel.div_ceil(2 * u64::from(self.bytes.max(1)));
                 format!("at least {} fuel a byte", number(each))
             }
         }
@@ -83,10 +93,7 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     })?;
     fs::write(&out, &found.input).map_err(|e| io(&out, "write", &e))?;
     let mut sink = Sink::stdout();
-    let what = match wanted {
-        Wanted::Finding(exit, _) => stack::title(exit, &before.frames),
-        Wanted::Slow(slow) => slow.title(),
-    };
+    let what = wanted.title(&before);
     sink.line(&format!(
         "{}: {} bytes, from {} in {} executions{}; {what}",
         show(&out),
@@ -114,7 +121,7 @@ fn shrink_choices(
     target: &Arc<Target>,
     limits: &Limits,
 ) -> Result<u8> {
-    let (before, input, found) = on_guest_thread(|| -> Result<_> {
+    let (what, input, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(target, limits);
         let (before, shown) = exact.replay_choices(choices)?;
         let wanted = wanted(args, case, &before)?;
@@ -129,7 +136,7 @@ fn shrink_choices(
         if found.choices != *choices {
             input = exact.replay_choices(&found.choices)?.1.input;
         }
-        Ok((before, input, found))
+        Ok((wanted.title(&before), input, found))
     })?;
     let out = args.out.clone().unwrap_or_else(|| match case.record {
         Some(_) => case.path.join("choices.min"),
@@ -138,7 +145,7 @@ fn shrink_choices(
     fs::write(&out, to_text(&found.choices)).map_err(|e| io(&out, "write", &e))?;
     let mut sink = Sink::stdout();
     sink.line(&format!(
-        "{}: {}, from {} in {} executions{}; {}",
+        "{}: {}, from {} in {} executions{}; {what}",
         show(&out),
         plural(found.choices.nodes.len() as u64, "choice"),
         number(choices.nodes.len() as u64),
@@ -148,7 +155,6 @@ fn shrink_choices(
         } else {
             " (stopped by --execs)"
         },
-        stack::title(before.outcome.exit, &before.frames),
     ));
     if !input.is_empty() {
         sink.line(&format!("    input: {}", input.escape_ascii()));

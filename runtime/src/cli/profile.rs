@@ -12,6 +12,7 @@ use super::args::{GuestArgs, PerfArgs};
 use super::case::{exact_for, read_case};
 use crate::config::{options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
+use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
@@ -42,6 +43,10 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         on_guest_thread(|| profile(&asked.target, &asked.limits, &asked.inputs, &base.0))?;
     let mut out = Sink::stdout();
     if args.json {
+        for text in asked.warnings.iter().chain(&base.1) {
+            let text = text.clone();
+            out.line(&Event::Warning(Warning { text }).to_json());
+        }
         for line in json::json(&profile, &module.path, &module.hash) {
             out.line(&line);
         }

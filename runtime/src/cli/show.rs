@@ -70,10 +70,10 @@ fn tried(
         let key = stack::key(of.outcome.exit, of.outcome.site, &of.frames);
         (of.outcome.exit, of.outcome.exit.is_finding().then_some(key))
     };
-    let (mut execs, fuel) = (0, Cell::new(0));
+    let (mut execs, fuel) = (0, Cell::new(0_u64));
     let mut test = |other: &ChoiceSequence| -> Result<bool> {
-        let (other, _) = exact.try_choices(other)?;
-        fuel.set(fuel.get() + other.outcome.fuel);
+        let (other, shown) = exact.try_choices(other)?;
+        fuel.set(fuel.get().saturating_add(shown.fuel));
         Ok(end(&other) == end(replayed))
     };
     matters(&shown.choices, &mut test, &mut || {

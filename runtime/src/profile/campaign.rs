@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
+use sandglass_engine::guidance::OperatorRecord;
 
 use super::Run;
 use crate::event::Event;
@@ -23,6 +24,8 @@ pub struct Campaign {
     pub edges: Vec<(u64, u64)>,
     /// Why inputs were kept: how many, edges that they were first to reach, and their greatest fuel.
     pub reasons: BTreeMap<String, Kept>,
+    /// What the guidance's operators or rules had led to at the end.
+    pub operators: Vec<OperatorRecord>,
     /// Executions in all.
     pub execs: u64,
 }
@@ -55,7 +58,8 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         .filter_map(|run| Some((name(run)?, run.fuel)))
         .collect();
     let mut campaign = Campaign::default();
-    let (mut edges, mut most) = (0, 0);
+    let mut all = BTreeMap::new();
+    let mut edges = 0;
     for line in bytes.split(|byte| *byte == b'\n') {
         // The last line may be cut short, and later versions may say more.
         let Ok(event) = serde_json::from_slice::<Event>(line) else {
@@ -66,28 +70,39 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
                 campaign.title = format!("{}, seed {}", start.guidance, start.seed);
             }
             Event::Kept(kept) => {
-                let reason = campaign.reasons.entry(kept.reason).or_default();
-                reason.inputs += 1;
-                reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);
                 let execs = kept.trial.saturating_add(1);
                 campaign.execs = campaign.execs.max(execs);
                 if kept.new_edges > 0 {
                     edges = u64::saturating_add(edges, kept.new_edges);
                     campaign.edges.push((execs, edges));
                 }
-                // One that was trimmed later is not there under its first name.
-                if let Some(fuel) = fuel.get(std::ffi::OsStr::new(&kept.file)) {
-                    reason.fuel_max = reason.fuel_max.max(*fuel);
-                    if *fuel > most {
-                        most = *fuel;
-                        campaign.fuel.push((execs, most));
-                    }
+                all.insert(kept.id, kept);
+            }
+            // It has another name from now on.
+            Event::Trimmed(trimmed) => {
+                if let Some(kept) = all.get_mut(&trimmed.id) {
+                    kept.file = trimmed.file;
                 }
             }
             Event::Summary(summary) => {
                 campaign.execs = campaign.execs.max(summary.counters.execs);
+                campaign.operators = summary.operators;
             }
             _ => {}
+        }
+    }
+    let mut most = 0;
+    for kept in all.into_values() {
+        let reason = campaign.reasons.entry(kept.reason).or_default();
+        reason.inputs += 1;
+        reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);
+        let Some(fuel) = fuel.get(std::ffi::OsStr::new(&kept.file)) else {
+            continue;
+        };
+        reason.fuel_max = reason.fuel_max.max(*fuel);
+        if *fuel > most {
+            most = *fuel;
+            campaign.fuel.push((kept.trial.saturating_add(1), most));
         }
     }
     Ok(Some(campaign))

@@ -220,10 +220,7 @@ fn functions(body: &mut String, profile: &Profile) {
 fn rest(body: &mut String, count: usize) {
     if count > ROWS_MAX {
         let left = number((count - ROWS_MAX) as u64);
-        let _ = writeln!(
-            body,
-            "<p>{left} more are in the table that --csv writes.</p>"
-        );
+        let _ = writeln!(body, "<p>And {left} more.</p>");
     }
 }
 
@@ -308,6 +305,20 @@ fn series(body: &mut String, campaign: &Campaign) {
             number(kept.inputs),
             number(kept.new_edges),
             number(kept.fuel_max),
+        ]
+    });
+    table(body, &columns, rows);
+    if campaign.operators.is_empty() {
+        return;
+    }
+    let columns = ["@operator or rule", "#children", "#finds", "#of 1,000"];
+    let rows = campaign.operators.iter().map(|operator| {
+        let rate = operator.finds as f64 / operator.trials.max(1) as f64;
+        vec![
+            escape(&printable(&operator.name)),
+            number(operator.trials),
+            number(operator.finds),
+            format!("{:.2}", 1000.0 * rate),
         ]
     });
     table(body, &columns, rows);

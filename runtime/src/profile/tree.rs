@@ -195,18 +195,35 @@ impl Tree {
     }
 }
 
-/// A name as reports show it.
+/// A name as reports show it. Of a long one the middle is left out: it begins with where the function
+/// belongs, arguments of templates included, and ends with which one it is.
 pub(super) fn short(name: &str) -> Arc<str> {
-    match name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => Arc::from(format!("{}…", &name[..end])),
-        None => Arc::from(name),
+    let chars = name.chars().count();
+    if chars <= NAME_CHARS {
+        return Arc::from(name);
     }
+    let place = |nth| {
+        name.char_indices()
+            .nth(nth)
+            .map_or(name.len(), |(at, _)| at)
+    };
+    let (head, tail) = (place(NAME_CHARS / 2), place(chars - NAME_CHARS / 2));
+    Arc::from(format!("{}…{}", &name[..head], &name[tail..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use sandglass_sandbox::ProfileFrame;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = |method| format!("std::tree<{}>::{method}", "ä".repeat(NAME_CHARS));
+        assert!(short(&name("find")).ends_with("ä>::find"));
+        assert_ne!(short(&name("find")), short(&name("insert")));
+        assert_eq!(short(&name("find")).chars().count(), NAME_CHARS + 1);
+        assert_eq!(&*short("main"), "main");
+    }
 
     /// Stacks as (caller, function, fuel); the first is the root.
     fn tree(stacks: &[(u32, u32, u64)]) -> Tree {

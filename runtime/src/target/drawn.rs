@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::choice::Source;
-use sandglass_engine::choice::jqf::{End, Reading, Tape};
+use sandglass_engine::choice::jqf::{End, Reading, Tape, tape_bytes};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
@@ -45,6 +45,8 @@ pub struct Shown {
     pub labels: BTreeMap<u32, String>,
     /// What the guest noted.
     pub notes: Vec<u8>,
+    /// Fuel of all that ran, the generator's included.
+    pub fuel: u64,
 }
 
 impl Target {
@@ -92,8 +94,9 @@ const TRY_BYTES_MAX: u32 = 1 << 20;
 
 /// Gives changed choices, and simple ones where they do not suffice.
 fn changed(choices: &ChoiceSequence) -> Drawing {
+    let bytes_max = tape_bytes(choices).saturating_add(TRY_BYTES_MAX);
     let replay = Replay::new(Arc::new(choices.clone()), After::Simplest);
-    Drawing::new(Source::Replay(replay), TRY_BYTES_MAX)
+    Drawing::new(Source::Replay(replay), bytes_max)
 }
 
 impl Worker {
@@ -240,11 +243,13 @@ impl Exact {
             let generator = self
                 .generator
                 .get_or_insert_with(|| Box::new(Exact::new(of, &limits)));
-            let (made, shown) = generator.replay_drawn(drawing)?;
+            let (made, mut shown) = generator.replay_drawn(drawing)?;
             if made.outcome.exit != Exit::Valid {
                 return Ok((made, shown));
             }
-            return Ok((self.replay(&shown.input)?, shown));
+            let replayed = self.replay(&shown.input)?;
+            shown.fuel = shown.fuel.saturating_add(replayed.outcome.fuel);
+            return Ok((replayed, shown));
         }
         if !target.is_property() {
             return Err(with_next(
@@ -280,6 +285,7 @@ impl Exact {
             stderr,
         };
         let shown = Shown {
+            fuel: replayed.outcome.fuel,
             choices,
             input,
             labels,

@@ -183,6 +183,7 @@ impl Population {
         for _ in 0..mutations {
             mutate(&mut child, rng);
         }
+        // Zeugma's own limit, however much a campaign allows.
         child.truncate(TAPE_BYTES_MAX as usize);
         child
     }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::portfolio::Portfolio;
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
 use crate::dictionary::{Token, TokenSource};
@@ -352,6 +352,15 @@ fn spent<'a>(judged: &Judged<'a>) -> Spent<'a> {
         bytes: judged.detail.input.len() as u32,
         fuel: judged.outcome.fuel,
         counts: &judged.detail.counts,
+    }
+}
+
+impl Cost {
+    /// What each operator that is switched on has led to.
+    pub(super) fn operators(&self) -> Vec<OperatorRecord> {
+        let names = self.operators.iter();
+        let names = names.map(|operator| format!("{operator:?}").to_lowercase());
+        self.portfolio.report(names)
     }
 }
 

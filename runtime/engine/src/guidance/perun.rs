@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::{Rng, derive};
@@ -91,6 +91,7 @@ fn new(settings: &Settings) -> Strategy {
     Strategy::Perun(Box::new(Perun {
         has_gate: options.has_gate,
         hits: vec![0; BUILT_IN as usize + custom.rules().len()],
+        tried: vec![[0; 2]; BUILT_IN as usize + custom.rules().len()],
         threshold: options.threshold,
         options,
         custom,
@@ -137,6 +138,8 @@ pub struct Perun {
     newborn: Option<u32>,
     /// By rule: mutants that were interesting, and once more if they were degradations.
     hits: Vec<u32>,
+    /// By rule: mutants that ran, and those that were interesting.
+    tried: Vec<[u64; 2]>,
     hits_total: u32,
     /// Whether cost decides who is interesting; else every mutant is checked at once.
     has_gate: bool,
@@ -244,6 +247,18 @@ impl Perun {
             cost,
             fitness,
         }
+    }
+
+    /// What each rule has led to: those that ran.
+    pub(super) fn operators(&self) -> Vec<OperatorRecord> {
+        let rules = (0..).zip(&self.tried).filter(|(_, tried)| tried[0] > 0);
+        rules
+            .map(|(rule, &[trials, finds])| OperatorRecord {
+                name: rules::name(rule),
+                trials,
+                finds,
+            })
+            .collect()
     }
 
     fn hit(&mut self, rule: Rule) {
@@ -372,6 +387,7 @@ impl Perun {
             return false;
         }
         self.hit(rule);
+        self.tried[rule as usize][1] += 1;
         if self.has_gate {
             self.interesting.push(Interesting {
                 parent: number,
@@ -472,6 +488,8 @@ impl Guidance for Perun {
         }
         let visit = self.visit.as_mut().expect("one has begun");
         visit.made = flight.mutant + 1;
+        let rule = visit.rule(flight.mutant).expect("it was planned");
+        self.tried[rule as usize][0] += 1;
         self.execs_left = self.execs_left.saturating_sub(1);
         true
     }

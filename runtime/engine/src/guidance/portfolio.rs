@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OperatorRecord;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 
@@ -21,8 +22,12 @@ const PRIOR_TRIALS: u64 = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
+    /// Of late, in units of [`ONE`].
     trials: u64,
     finds: u64,
+    /// Ever.
+    all_trials: u64,
+    all_finds: u64,
 }
 
 /// Operators by number, and how each has fared.
@@ -62,8 +67,25 @@ impl Portfolio {
             record.trials -= record.trials >> MEMORY_LOG2;
             record.finds -= record.finds >> MEMORY_LOG2;
         }
-        self.records[operator].trials += ONE;
-        self.records[operator].finds += if found { ONE } else { 0 };
+        let record = &mut self.records[operator];
+        record.trials += ONE;
+        record.all_trials += 1;
+        if found {
+            record.finds += ONE;
+            record.all_finds += 1;
+        }
+    }
+
+    /// What came of each operator, by these names.
+    pub(super) fn report(&self, names: impl Iterator<Item = String>) -> Vec<OperatorRecord> {
+        let records = names.zip(&self.records);
+        records
+            .map(|(name, record)| OperatorRecord {
+                name,
+                trials: record.all_trials,
+                finds: record.all_finds,
+            })
+            .collect()
     }
 }
 
@@ -104,6 +126,15 @@ mod tests {
         };
         assert!(near(first, 0.125 / 2.0 + 0.875 * 0.9), "{first}");
         assert!(second > 625, "a share is uniform: {second}");
+    }
+
+    #[test]
+    fn reports_forget_nothing() {
+        let mut portfolio = Portfolio::new(2);
+        (0..100_000).for_each(|trial| portfolio.learn(1, trial % 10 == 0));
+        let report = portfolio.report(["a", "b"].map(str::to_owned).into_iter());
+        let counts: Vec<_> = report.iter().map(|of| (of.trials, of.finds)).collect();
+        assert_eq!(counts, [(0, 0), (100_000, 10_000)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::portfolio::Portfolio;
 use super::shortest::Shortest;
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::edit::{Forest, Operator};
@@ -134,6 +134,12 @@ impl Choices {
             () if judged.news.valid.edges > 0 => Reason::ValidEdge,
             () => Reason::Smaller,
         })
+    }
+
+    pub(super) fn operators(&self) -> Vec<OperatorRecord> {
+        let names = Operator::ALL.iter();
+        let names = names.map(|operator| format!("{operator:?}").to_lowercase());
+        self.portfolio.report(names)
     }
 
     fn learn(&mut self, judged: &Judged<'_>, found: bool) {

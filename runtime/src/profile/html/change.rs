@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use sandglass_instrument::printable::printable;
-
 use super::escape;
 
 /// Bytes of each input that are compared.
@@ -76,13 +74,25 @@ fn lines(bytes: &[u8], is_text: bool) -> (Vec<String>, bool) {
     let shown = &bytes[..bytes.len().min(BYTES_MAX)];
     let mut lines: Vec<String> = if is_text {
         let text = String::from_utf8_lossy(shown);
-        text.split('\n').map(printable).collect()
+        text.split('\n').map(escaped).collect()
     } else {
         shown.chunks(ROW_BYTES).map(row).collect()
     };
     let is_cut = shown.len() < bytes.len() || lines.len() > LINES_MAX;
     lines.truncate(LINES_MAX);
     (lines, is_cut)
+}
+
+/// A line in full, without control characters.
+fn escaped(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c.is_control() {
+            true => text.extend(c.escape_default()),
+            false => text.push(c),
+        }
+    }
+    text
 }
 
 fn row(bytes: &[u8]) -> String {

@@ -20,7 +20,7 @@ const EDGE_MARGIN: Ratio = Ratio::new(1, 16);
 /// How often a parent is wanted for a total, and not for a certain edge.
 const TOTAL_SHARE: Ratio = Ratio::new(1, 2);
 
-/// The costliest input of a goal and size class; of two that cost the same, the smaller.
+/// The costliest input of a goal and size class; for the totals, of two that cost the same the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Cell {
     cost: u64,

@@ -33,6 +33,16 @@ pub(super) fn of_family(family: Family, customs: usize) -> impl Iterator<Item = 
     (BUILT_IN..BUILT_IN + customs as u32).chain(built_in)
 }
 
+/// As Perun's documentation counts them; the user's by their order.
+pub(super) fn name(rule: Rule) -> String {
+    match rule {
+        0..D => format!("D.{}", rule + 1),
+        D..T => format!("T.{}", rule - D + 1),
+        T..BUILT_IN => format!("B.{}", rule - T + 1),
+        _ => format!("custom {}", rule - BUILT_IN + 1),
+    }
+}
+
 /// How mutants are made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maker<'a> {

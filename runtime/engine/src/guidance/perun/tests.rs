@@ -227,6 +227,18 @@ fn success_is_a_parent_a_testcase_and_a_hit() {
     assert_eq!(perun.interesting.len(), slower);
     assert_eq!(perun.hits_total as usize, slower);
     assert_eq!(perun.hits.iter().sum::<u32>(), perun.hits_total);
+    // Reports say how often each rule ran, seeds apart, and by which names.
+    let operators = perun.operators();
+    let sum = |of: fn(&OperatorRecord) -> u64| operators.iter().map(of).sum::<u64>();
+    assert_eq!(
+        (sum(|of| of.trials), sum(|of| of.finds)),
+        (59, slower as u64)
+    );
+    let names: Vec<&str> = operators.iter().map(|of| &of.name[..]).collect();
+    assert!(
+        names.contains(&"T.10") && !names.contains(&"D.1"),
+        "{names:?}"
+    );
     // Only rules that write spaces: T.10, T.8, T.11, T.9, T.5, and copies of lines.
     let paid: Vec<usize> = (0..perun.hits.len())
         .filter(|&rule| perun.hits[rule] > 0)
