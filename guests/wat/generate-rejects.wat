@@ -1,5 +1,5 @@
 ;; A generator gives up: an assumption failed.
-;; expect: invalid
+;; expect: rejected
 (module
   (import "sandglass" "reject" (func $reject))
   (import "sandglass" "emit" (func $emit (param i32 i32)))
