@@ -12,7 +12,7 @@ pub struct Wat {
 impl Wat {
     /// What a run on [`input`](Self::input) comes to, in the default sandbox and in every run alike:
     ///
-    /// - `valid`, `invalid`, `harness-error N`, `exit N`, `hang`, `stack-overflow`, `oom`, `output-limit`;
+    /// - `valid`, `invalid`, `rejected` (by the generator), `harness-error N`, `exit N`, `hang`, `stack-overflow`, `oom`, `output-limit`;
     /// - of runs that draw: `bad-draw`, `overrun`, `no-input`, and `generator WHAT` where a generator broke: `bad-draw`,
     ///   `hang`, `exit-code`, …, or a kind of trap;
     /// - `trap KIND`, with the kinds `unreachable`, `out-of-bounds`, `table-out-of-bounds`, `null-reference`,
