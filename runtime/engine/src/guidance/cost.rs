@@ -1,10 +1,10 @@
 //! Our own guidance for what costs most: inputs that spend fuel, at any size.
 //!
 //! - Parents are the costliest inputs known: of each size class in fuel, in the total path, in hits of
-//!   the hottest edge, and in hits of each edge ([`archive`]). PerfFuzz has the last two without sizes.
+//!   the hottest edge, and in hits of each edge (`archive`). PerfFuzz has the last two without sizes.
 //! - Children are made by operators that are drawn by what they have led to lately. Most of what is
-//!   slow is a lot of the same, so fragments are repeated, up to the limit at once ([`repeat`]);
-//!   elements are put in order ([`order`]); blocks and bytes change ([`blocks`]); and there are AFL's
+//!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`);
+//!   elements are put in order (`order`); blocks and bytes change (`blocks`); and there are AFL's
 //!   havoc and the rules of [`perun`](super::perun).
 //! - Inputs with new edges run once in the variant that records comparisons, which are then solved, as
 //!   in [`sandglass`](super::sandglass): what is never reached costs nothing.

@@ -8,7 +8,7 @@
 //! - it is kept if it executed more edges than any before, each as often as it was executed, or if
 //!   some edge was executed a number of times that falls into a new bucket (`RunOne`). The paper's
 //!   Algorithm 1 keeps it for the former alone: `coverage=off`;
-//! - which mutation, and where, is learnt from what was kept (`mode`; [`Strategy`]).
+//! - which mutation, and where, is learnt from what was kept (`mode`; `Strategy`).
 //!
 //! Departures:
 //! - nothing is kept for the time that it took;
