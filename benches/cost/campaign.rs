@@ -12,7 +12,7 @@ use sandglass_runtime::target::{Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 
 use crate::Result;
-use crate::cases::{Case, module};
+use crate::cases::{Case, Published, module};
 
 /// A case, ready to be run.
 pub(crate) struct Prepared {
@@ -79,6 +79,15 @@ impl Prepared {
                 return Err(format!("{}: {:?}", self.case.name, outcome.exit).into());
             }
             Ok(Cost::default().or(&outcome))
+        })
+    }
+
+    /// Fuel of what is published, if anything is.
+    pub(crate) fn published(&self) -> Result<Option<u64>> {
+        Ok(match self.case.published {
+            Published::Nothing => None,
+            Published::Input(input) => Some(self.cost(&input())?.fuel),
+            Published::Percent(percent) => Some(self.cost(&self.seed)?.fuel * percent / 100),
         })
     }
 

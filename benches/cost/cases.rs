@@ -16,29 +16,39 @@ pub(crate) struct Case {
     pub(crate) bytes_max: u32,
     /// Where a campaign begins.
     pub(crate) seed: fn(subject: &str) -> Result<Vec<u8>>,
-    /// What Perun is published to have found at most so large, if its text is known.
-    pub(crate) published: Option<fn() -> Vec<u8>>,
+    /// What Perun is published to have found.
+    pub(crate) published: Published,
     /// The costliest input of this size that anybody knows.
     pub(crate) best: fn() -> Vec<u8>,
 }
 
-/// Regular expressions at the sizes of Perun's tables, words at a twentieth of its seed, and sorting at
-/// the size of SlowFuzz's.
+/// What is published of an input that Perun found.
+#[derive(Clone, Copy)]
+pub(crate) enum Published {
+    /// Nothing that we could compare with.
+    Nothing,
+    /// Its text, or enough to write the like.
+    Input(fn() -> Vec<u8>),
+    /// How much more it costs than the seed, in hundredths.
+    Percent(u64),
+}
+
+/// Regular expressions and words at the sizes of Perun's tables, sorting at that of SlowFuzz's.
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "trim",
         subject: "pcre2-trim",
         bytes_max: 5_000,
-        seed: shipped,
-        published: Some(sixty_runs),
+        seed: |_| shipped("pcre2-trim"),
+        published: Published::Input(sixty_runs),
         best: one_run,
     },
     Case {
         name: "trim, Oniguruma",
         subject: "onig-trim",
         bytes_max: 5_000,
-        seed: shipped,
-        published: Some(sixty_runs),
+        seed: |_| shipped("pcre2-trim"),
+        published: Published::Input(sixty_runs),
         best: one_run,
     },
     Case {
@@ -46,7 +56,7 @@ pub(crate) const CASES: &[Case] = &[
         subject: "pcre2-email",
         bytes_max: 18,
         seed: shipped,
-        published: Some(|| b"spse1pogailcspse1p".to_vec()),
+        published: Published::Input(|| b"spse1pogailcspse1p".to_vec()),
         best: || vec![b'a'; 18],
     },
     Case {
@@ -54,7 +64,7 @@ pub(crate) const CASES: &[Case] = &[
         subject: "pcre2-java",
         bytes_max: 19,
         seed: shipped,
-        published: Some(|| b"mywesomelassamemywm".to_vec()),
+        published: Published::Input(|| b"mywesomelassamemywm".to_vec()),
         best: || vec![b'a'; 19],
     },
     Case {
@@ -62,31 +72,39 @@ pub(crate) const CASES: &[Case] = &[
         subject: "onig-java",
         bytes_max: 19,
         seed: shipped,
-        published: Some(|| b"mywesomelassamemywm".to_vec()),
+        published: Published::Input(|| b"mywesomelassamemywm".to_vec()),
         best: || vec![b'a'; 19],
     },
     Case {
         name: "words, Java's hash",
         subject: "word-count-java",
-        bytes_max: 10_500,
-        seed: |_| Ok(random_words(false)),
-        published: None,
-        best: || random_words(true),
+        bytes_max: 210_000,
+        seed: |_| Ok(random_words()),
+        published: Published::Nothing,
+        best: || colliding_words(WORDS),
+    },
+    Case {
+        name: "words, larger",
+        subject: "word-count-java",
+        bytes_max: 458_000,
+        seed: |_| Ok(random_words()),
+        published: Published::Percent(348),
+        best: || colliding_words(458_000 / (LETTERS + 1)),
     },
     Case {
         name: "words, DJB's hash",
         subject: "word-count-djb",
-        bytes_max: 10_500,
-        seed: |_| Ok(random_words(false)),
-        published: None,
-        best: || random_words(true),
+        bytes_max: 210_000,
+        seed: |_| Ok(random_words()),
+        published: Published::Nothing,
+        best: equal_hashes,
     },
     Case {
         name: "insertion sort",
         subject: "insertion-sort",
         bytes_max: 64,
         seed: |_| Ok((0..64).collect()),
-        published: None,
+        published: Published::Nothing,
         best: || (0..64).rev().collect(),
     },
     Case {
@@ -94,7 +112,7 @@ pub(crate) const CASES: &[Case] = &[
         subject: "quicksort",
         bytes_max: 64,
         seed: |_| Ok((0..64u8).map(|i| i.wrapping_mul(37)).collect()),
-        published: None,
+        published: Published::Nothing,
         best: || vec![0; 64],
     },
     Case {
@@ -102,7 +120,7 @@ pub(crate) const CASES: &[Case] = &[
         subject: "hash-table",
         bytes_max: 500,
         seed: |_| Ok(b"the quick brown fox jumps over the lazy dog".to_vec()),
-        published: None,
+        published: Published::Nothing,
         best: || vec![b'a'; 500],
     },
 ];
@@ -133,16 +151,37 @@ fn one_run() -> Vec<u8> {
     format!("y{}x", " ".repeat(4_998)).into_bytes()
 }
 
-/// 500 random words of 20 letters, a line each; or words of which every second letter is the same, the
-/// ones that Java's function looks at.
-fn random_words(collide: bool) -> Vec<u8> {
+/// Words on a line each, and letters of each: Perun's seed.
+const WORDS: usize = 10_000;
+const LETTERS: usize = 20;
+
+fn random_words() -> Vec<u8> {
+    words(WORDS, |_, letter| letter)
+}
+
+/// Words of which every second letter is the same, the ones that Java's function looks at.
+fn colliding_words(count: usize) -> Vec<u8> {
+    words(count, |at, letter| if at % 2 == 0 { b'a' } else { letter })
+}
+
+/// Random words, of which `change` has the last word on every letter.
+fn words(count: usize, change: fn(usize, u8) -> u8) -> Vec<u8> {
     let mut rng = Rng::new(20);
     let mut text = Vec::new();
-    for _ in 0..500 {
-        for at in 0..20 {
-            let letter = b'a' + rng.below(26) as u8;
-            text.push(if collide && at % 2 == 0 { b'a' } else { letter });
-        }
+    for _ in 0..count {
+        text.extend((0..LETTERS).map(|at| change(at, b'a' + rng.below(26) as u8)));
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Words that are all the same to `hash * 33 + letter`: one more before is worth 33 more behind.
+fn equal_hashes() -> Vec<u8> {
+    const PAIRS: [&[u8; 2]; 3] = [b"ax", b"bW", b"c6"];
+    let mut text = Vec::new();
+    for word in 0..WORDS {
+        let digit = |place: usize| word / 3usize.pow(place as u32) % 3;
+        text.extend((0..LETTERS / 2).flat_map(|place| *PAIRS[digit(place)]));
         text.push(b'\n');
     }
     text

@@ -84,8 +84,8 @@ fn replay() -> Result<()> {
         let prepared = Prepared::new(case)?;
         let seed = prepared.cost(&prepared.seed)?.fuel;
         let ratio = |input: &[u8]| Ok::<_, Error>(prepared.cost(input)?.fuel as f64 / seed as f64);
-        let published = match case.published {
-            Some(input) => format!("{:.1}", ratio(&input())?),
+        let published = match prepared.published()? {
+            Some(fuel) => format!("{:.1}", fuel as f64 / seed as f64),
             None => "–".to_owned(),
         };
         println!(
@@ -117,10 +117,7 @@ impl Run {
                 for arm in &self.arms {
                     let reached = of.campaign(arm, seed, budget)?;
                     let (from, best) = (of.cost(&of.seed)?, of.cost(&(of.case.best)())?);
-                    let published = match of.case.published {
-                        Some(input) => Some(of.cost(&input())?.fuel),
-                        None => None,
-                    };
+                    let published = of.published()?;
                     println!(
                         "{:22} {arm:10} seed {seed:2} {:>8} execs {:6.1} s {:8.1} x, {:3.0} % of the best",
                         of.case.name,

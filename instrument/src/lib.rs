@@ -57,7 +57,7 @@ use passes::{
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 10;
+pub const PASS_VERSION: u32 = 11;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -231,13 +231,7 @@ impl Instrumenter {
         let enter = host
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
-        let left = self.module.globals.add_local(
-            ValType::I32,
-            true,
-            false,
-            walrus::ConstExpr::Value(walrus::ir::Value::I32(DEFAULT_DEPTH)),
-        );
-        self.module.exports.add("__sandglass_depth", left);
+        let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
             .probes
             .compares
@@ -307,7 +301,7 @@ impl Instrumenter {
                 let mut code = Code::default();
                 fuel::on_landing(&mut code, purse, &fuel);
                 if let Some(saved) = saved {
-                    code.get(saved).global_set(left);
+                    depth.restore(&mut code, saved);
                 }
                 code
             };
@@ -325,11 +319,10 @@ impl Instrumenter {
                 fuel::keep_in_step(&mut self.module, id, purse, &fuel);
             }
             if let (Some(enter), Some(tally)) = (enter, &tally) {
-                let left = (recursive && self.probes.depth).then_some(left);
-                profile::instrument(&mut self.module, id, tally, enter, left);
+                profile::instrument(&mut self.module, id, tally, enter);
             }
             if self.probes.depth {
-                depth::instrument(&mut self.module, id, left, host.overflow, recursive, saved);
+                depth::instrument(&mut self.module, id, depth, recursive, saved);
             }
             fuel::charge_bulk(&mut self.module, id, &fuel);
             passes::nans::instrument(&mut self.module, id, &self.visible_nans);
@@ -352,7 +345,7 @@ impl Instrumenter {
             "arms were counted before the passes ran"
         );
         if let Some(entry) = entry {
-            entry::functions(&mut self.module, side, left, &fuel, entry, &state);
+            entry::functions(&mut self.module, side, depth, &fuel, entry, &state);
         }
         let wasm = self.module.emit_wasm();
         self.finish(wasm, map)
@@ -439,9 +432,6 @@ impl Instrumenter {
 
 /// Fuel that all set-up functions together may spend: seconds.
 const SETUP_FUEL: i64 = 1_000_000_000;
-
-/// Depth that set-up functions may use before the host has set a limit.
-const DEFAULT_DEPTH: i32 = 10_000;
 
 struct Host {
     unreachable: FunctionId,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use sandglass_engine::Exit;
+use sandglass_engine::{Exit, Peaks};
 use sandglass_instrument::ProbeMap;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_sandbox::{Build, Limits, ProfileFrame, Sandbox};
@@ -46,10 +46,8 @@ pub struct Run {
     pub exit: Exit,
     /// Its fuel, as campaigns count it.
     pub fuel: u64,
-    /// Pages of memory at its end, the most that it had.
-    pub memory_pages: u64,
-    /// How deep recursive calls nested.
-    pub call_depth: u32,
+    /// What it took at most.
+    pub peaks: Peaks,
 }
 
 /// Where the fuel of a set of runs went.
@@ -130,8 +128,7 @@ impl Profiler {
             bytes: u64::from(outcome.input_bytes),
             exit: outcome.exit,
             fuel: outcome.fuel,
-            memory_pages: profiled.profile.memory_pages,
-            call_depth: profiled.profile.call_depth,
+            peaks: outcome.detail.as_ref().expect("asked for").peaks,
         }
     }
 

@@ -1,24 +1,96 @@
 //! Depth: a limit on recursive calls, so that stack overflow is a verdict and not an accident.
 //!
 //! Only functions that can be active twice at once are counted; chains of others are bounded by
-//! the program text. The depth left lies in a global of ours:
+//! the program text. What is left of the depth lies in a global of ours, and the least that was left in
+//! another:
 //!
 //! ```wat
 //! ;; before            ;; after
 //! BODY                 global.get $left  i32.const 1  i32.sub  global.set $left
-//!                      global.get $left  i32.const 0  i32.lt_s  if  call $overflow  end
+//!                      global.get $left  global.get $least  i32.lt_s  if  call $deeper  end
 //!                      block $body (result …)  BODY, `return` being `br $body`  end
 //!                      global.get $left  i32.const 1  i32.add  global.set $left
 //! ```
+//!
+//! `$deeper` notes the new depth, or ends the run if nothing is left. A run calls it as often as it is
+//! deep, so that the greatest depth of every run costs no more than the limit alone would.
 //!
 //! A tail call gives its frame back first. A function that catches saves the depth in a local
 //! and restores it where an exception lands. Traps and exits need nothing: the entry wrapper
 //! sets the depth before each run.
 
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType};
-use walrus::{FunctionId, GlobalId, LocalId, Module, ValType};
+use walrus::{
+    ConstExpr, FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType,
+};
 
 use crate::emit::{Code, sequence, sequences};
+use crate::layout::{DEPTH_LIMIT, LEAST_DEPTH};
+
+/// Depth that set-up functions may use before the host has set a limit.
+const DEFAULT: i32 = 10_000;
+
+/// What counted functions share.
+#[derive(Clone, Copy)]
+pub(crate) struct Depth {
+    /// What is left.
+    left: GlobalId,
+    /// The least that was left in this run; never negative.
+    least: GlobalId,
+    /// Called where less is left than ever.
+    deeper: FunctionId,
+    side: MemoryId,
+}
+
+/// Adds the globals, and the function that `overflow` ends runs for.
+pub(crate) fn functions(module: &mut Module, side: MemoryId, overflow: FunctionId) -> Depth {
+    let initial = || ConstExpr::Value(ir::Value::I32(DEFAULT));
+    let [left, least] =
+        [(); 2].map(|()| (module.globals).add_local(ValType::I32, true, false, initial()));
+    module.exports.add("__sandglass_depth", left);
+    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
+    builder.name("__sandglass_deeper".into());
+    let mut over = builder.dangling_instr_seq(None);
+    over.call(overflow);
+    let over = over.id();
+    let fine = builder.dangling_instr_seq(None).id();
+    let mut body = Code::default();
+    body.global_get(left).i32(0).bin(BinaryOp::I32LtS);
+    body.op(ir::IfElse {
+        consequent: over,
+        alternative: fine,
+    });
+    body.global_get(left).global_set(least);
+    body.i32(0).global_get(left).store32(side, LEAST_DEPTH);
+    *builder.func_body().instrs_mut() = body.0;
+    Depth {
+        left,
+        least,
+        deeper: builder.finish(vec![], &mut module.funcs),
+        side,
+    }
+}
+
+impl Depth {
+    /// Begins a run: the host's limit is left.
+    pub(crate) fn begin(self, code: &mut Code) {
+        let limit = |code: &mut Code| {
+            code.i32(0).load32(self.side, DEPTH_LIMIT);
+        };
+        limit(code);
+        code.global_set(self.left);
+        limit(code);
+        code.global_set(self.least);
+        code.i32(0);
+        limit(code);
+        code.store32(self.side, LEAST_DEPTH);
+    }
+
+    /// Where an exception lands: as much is left as `saved` says.
+    pub(crate) fn restore(self, code: &mut Code, saved: LocalId) {
+        code.get(saved).global_set(self.left);
+    }
+}
 
 /// Prepares `id`: returns the local that holds the depth if the function has handlers.
 pub(crate) fn saved_local(module: &mut Module, id: FunctionId) -> Option<LocalId> {
@@ -37,8 +109,7 @@ pub(crate) fn saved_local(module: &mut Module, id: FunctionId) -> Option<LocalId
 pub(crate) fn instrument(
     module: &mut Module,
     id: FunctionId,
-    left: GlobalId,
-    overflow: FunctionId,
+    depth: Depth,
     recursive: bool,
     saved: Option<LocalId>,
 ) {
@@ -46,6 +117,7 @@ pub(crate) fn instrument(
     let ty = InstrSeqType::new(&mut module.types, &[], &results);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
+    let left = depth.left;
     let mut before = Code::default();
     if recursive {
         before
@@ -53,13 +125,13 @@ pub(crate) fn instrument(
             .i32(1)
             .bin(BinaryOp::I32Sub)
             .global_set(left);
-        let mut over = Code::default();
-        over.call(overflow);
+        let mut deeper = Code::default();
+        deeper.call(depth.deeper);
         before
             .global_get(left)
-            .i32(0)
+            .global_get(depth.least)
             .bin(BinaryOp::I32LtS)
-            .when(func, over);
+            .when(func, deeper);
     }
     if let Some(saved) = saved {
         before.global_get(left).set(saved);

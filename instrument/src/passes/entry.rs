@@ -8,12 +8,13 @@
 
 use walrus::ir::{self};
 use walrus::{
-    ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, GlobalId, MemoryId,
-    Module, ValType,
+    ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, MemoryId, Module,
+    ValType,
 };
 
 use crate::emit::Code;
-use crate::layout::{BUDGET, DEPTH_LIMIT, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
+use crate::layout::{BUDGET, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
+use crate::passes::depth::Depth;
 use crate::passes::fuel::Fuel;
 use crate::passes::globals::State;
 
@@ -55,7 +56,7 @@ pub(crate) fn make_room(module: &mut Module) {
 pub(crate) fn functions(
     module: &mut Module,
     side: MemoryId,
-    depth: GlobalId,
+    depth: Depth,
     fuel: &Fuel,
     entry: FunctionId,
     state: &State,
@@ -77,7 +78,7 @@ pub(crate) fn functions(
     body.i32(0).i32(0).store32(side, IRREVERSIBLE);
     body.i32(0).load64(side, BUDGET).global_set(fuel.budget);
     body.i32(0).i64(0).store64(side, EXTRA_FUEL);
-    body.i32(0).load32(side, DEPTH_LIMIT).global_set(depth);
+    depth.begin(&mut body);
     locals.iter().for_each(|&local| {
         body.get(local);
     });

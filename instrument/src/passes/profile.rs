@@ -21,12 +21,10 @@
 //! `$enter` finds the node in a table by caller and callee, or asks the host, which keeps the tree.
 
 use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqType, UnaryOp};
-use walrus::{
-    FunctionBuilder, FunctionId, FunctionKind, GlobalId, LocalId, MemoryId, Module, ValType,
-};
+use walrus::{FunctionBuilder, FunctionId, FunctionKind, LocalId, MemoryId, Module, ValType};
 
 use crate::emit::{Code, Place, body_mut, rewrite};
-use crate::layout::{CALL_SLOT_BYTES, CALL_SLOTS, CURRENT_NODE, LEAST_DEPTH, Layout};
+use crate::layout::{CALL_SLOT_BYTES, CALL_SLOTS, CURRENT_NODE, Layout};
 use crate::passes::fuel::is_charged;
 
 /// Where the fuel of one function goes.
@@ -143,15 +141,8 @@ pub(crate) fn enter_function(
     builder.finish(vec![caller, callee], &mut module.funcs)
 }
 
-/// Enters the node of `id` where it begins, and names it to whatever it calls or is charged for. `left`
-/// is what is left of the call depth, if the function counts.
-pub(crate) fn instrument(
-    module: &mut Module,
-    id: FunctionId,
-    tally: &Tally,
-    enter: FunctionId,
-    left: Option<GlobalId>,
-) {
+/// Enters the node of `id` where it begins, and names it to whatever it calls or is charged for.
+pub(crate) fn instrument(module: &mut Module, id: FunctionId, tally: &Tally, enter: FunctionId) {
     let Tally {
         side, node, nodes, ..
     } = *tally;
@@ -174,12 +165,6 @@ pub(crate) fn instrument(
         .i32((id.index() as u32).cast_signed())
         .call(enter)
         .set(node);
-    if let Some(left) = left {
-        let mut less = Code::default();
-        less.i32(0).global_get(left).store32(side, LEAST_DEPTH);
-        begin.global_get(left).i32(0).load32(side, LEAST_DEPTH);
-        begin.bin(BinaryOp::I32LtS).when(body_mut(module, id), less);
-    }
     let func = body_mut(module, id);
     let entry = func.entry_block();
     func.block_mut(entry).instrs.splice(0..0, begin.0);

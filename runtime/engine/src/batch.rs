@@ -81,6 +81,22 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Inputs as they stand, one trial each, and every outcome with its detail: for guidances that look
+    /// for more than new edges.
+    pub(crate) fn given(inputs: Vec<Arc<[u8]>>, parent: Option<TestcaseId>, purpose: u64) -> Group {
+        Group {
+            trials: inputs.len() as u32,
+            plan: Plan::Given(inputs),
+            variant: Variant::Fast,
+            wants_detail: true,
+            wants_paths: false,
+            parent,
+            purpose,
+        }
+    }
+}
+
 /// What a worker keeps between trials so that building allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {

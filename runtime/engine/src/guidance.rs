@@ -9,6 +9,7 @@ pub mod bediv;
 pub mod blind;
 mod byte_loop;
 mod climb;
+mod comparisons;
 pub mod cost;
 pub mod ei;
 mod jqf;

@@ -246,6 +246,8 @@ pub struct Detail {
     pub texts: Vec<CompareText>,
     /// What the generator or property drew; nothing if the trial had no draws to answer.
     pub choices: Option<Box<ChoiceSequence>>,
+    /// What the run took at most.
+    pub peaks: Peaks,
     /// For findings: filled by whoever can symbolise, before the outcome is judged.
     pub stack: Option<StackKey>,
 }
@@ -255,6 +257,15 @@ impl Detail {
     pub fn target_input(&self) -> &[u8] {
         self.made.as_ref().unwrap_or(&self.input)
     }
+}
+
+/// What a run took of things that it gives back, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peaks {
+    /// The guest's memories at the end, in pages of 64 KiB: a memory never shrinks.
+    pub memory_pages: u64,
+    /// How deep recursive calls nested: what the limit on depth counts.
+    pub call_depth: u32,
 }
 
 /// The last operands of one comparison site.

@@ -32,10 +32,6 @@ pub struct Profile {
     /// Every stack that was active, callers before callees. The first is that of the entry's caller,
     /// where no fuel is spent.
     pub nodes: Vec<ProfileNode>,
-    /// Pages of 64 KiB of all memories at the end of the run, which is the most that they had.
-    pub memory_pages: u64,
-    /// How deep recursive calls nested: what the limit on depth counts.
-    pub call_depth: u32,
 }
 
 /// A call stack: a function, and the node of who called it.
@@ -234,17 +230,8 @@ impl Tree {
             (layout::CALL_SLOTS * layout::CALL_SLOT_BYTES / 4) as usize,
         );
         zero(layout::CURRENT_NODE, 1);
-        let depth = word(side, layout::DEPTH_LIMIT);
-        side.write(layout::LEAST_DEPTH as usize, &depth.to_le_bytes());
         self.begin();
     }
-}
-
-/// How deep recursive calls nested.
-pub(crate) fn call_depth(side: &Region) -> u32 {
-    let limit = word(side, layout::DEPTH_LIMIT).cast_signed();
-    let least = word(side, layout::LEAST_DEPTH).cast_signed();
-    limit.saturating_sub(least).max(0).cast_unsigned()
 }
 
 fn word(side: &Region, at: u32) -> u32 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sandglass_abi as abi;
 use sandglass_engine::feedback::trace_hash;
-use sandglass_engine::{Detail, Exit, Interest, Outcome, TrapKind};
+use sandglass_engine::{Detail, Exit, Interest, Outcome, Peaks, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::AsContextMut;
 
@@ -23,7 +23,7 @@ use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
 use crate::pages::{Region, install_handler, take_trap_pc};
-use crate::profile::{Profile, call_depth};
+use crate::profile::Profile;
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
 use crate::setup::{INPUT_FILE, Setup};
@@ -217,11 +217,8 @@ impl Sandbox {
         let outcome = self.observe(input, exit, site, None, true);
         let host = self.live().store.data();
         let tree = host.tree.as_ref().expect("built for profiles");
-        let guests = &self.live().regions[..self.snapshots.len()];
         let profile = Profile {
             nodes: tree.read(&self.side),
-            memory_pages: guests.iter().map(|region| region.size() as u64 >> 16).sum(),
-            call_depth: call_depth(&self.side),
         };
         let (stdout, stderr) = (host.system.stdout().to_vec(), host.system.stderr().to_vec());
         self.reset();
@@ -425,6 +422,7 @@ impl Sandbox {
                 input: input.to_vec(),
                 trace_hash: trace_hash(&counts),
                 counts,
+                peaks: self.peaks(),
                 ..Detail::default()
             };
             if self.program.build == Build::Compares {
@@ -441,6 +439,20 @@ impl Sandbox {
         );
         self.reader.clear(counters);
         outcome
+    }
+
+    /// What the run took at most.
+    fn peaks(&self) -> Peaks {
+        let guests = &self.live().regions[..self.snapshots.len()];
+        let word = |at: u32| {
+            let bytes = self.side.bytes(at as usize, 4);
+            i32::from_le_bytes(bytes.try_into().expect("four bytes"))
+        };
+        let depth = word(layout::DEPTH_LIMIT).saturating_sub(word(layout::LEAST_DEPTH));
+        Peaks {
+            memory_pages: guests.iter().map(|region| region.size() as u64 >> 16).sum(),
+            call_depth: depth.max(0).cast_unsigned(),
+        }
     }
 
     #[inline]

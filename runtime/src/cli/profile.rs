@@ -176,8 +176,16 @@ pub(super) fn read(
 /// One line on a set of runs.
 fn heading(path: &Path, runs: &[Run]) -> String {
     let fuel: u64 = runs.iter().map(|run| run.fuel).sum();
-    let pages = runs.iter().map(|run| run.memory_pages).max().unwrap_or(0);
-    let depth = runs.iter().map(|run| run.call_depth).max().unwrap_or(0);
+    let pages = runs
+        .iter()
+        .map(|run| run.peaks.memory_pages)
+        .max()
+        .unwrap_or(0);
+    let depth = runs
+        .iter()
+        .map(|run| run.peaks.call_depth)
+        .max()
+        .unwrap_or(0);
     let peaks = format!(
         "{} of memory, depth {}",
         plural(pages, "page"),

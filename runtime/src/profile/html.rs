@@ -108,8 +108,16 @@ fn tiles(profile: &Profile) -> String {
     let runs = &profile.runs;
     let total = profile.total(Side::Now);
     let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
-    let pages = runs.iter().map(|run| run.memory_pages).max().unwrap_or(0);
-    let depth = runs.iter().map(|run| run.call_depth).max().unwrap_or(0);
+    let pages = runs
+        .iter()
+        .map(|run| run.peaks.memory_pages)
+        .max()
+        .unwrap_or(0);
+    let depth = runs
+        .iter()
+        .map(|run| run.peaks.call_depth)
+        .max()
+        .unwrap_or(0);
     let mut tiles = vec![(number(total), "fuel")];
     if !profile.base.is_empty() {
         let before = profile.total(Side::Before);
@@ -394,8 +402,8 @@ fn runs(body: &mut String, profile: &Profile) {
             number(run.fuel),
             number(run.bytes),
             brief(run.fuel as f64 / run.bytes.max(1) as f64),
-            number(run.memory_pages),
-            number(run.call_depth.into()),
+            number(run.peaks.memory_pages),
+            number(run.peaks.call_depth.into()),
             escape(&exit_text(run.exit)),
         ]
     });

@@ -89,8 +89,8 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
                 input_bytes: run.bytes,
                 kind: run.exit.kind(),
                 fuel: run.fuel,
-                memory_pages: run.memory_pages,
-                call_depth: run.call_depth,
+                memory_pages: run.peaks.memory_pages,
+                call_depth: run.peaks.call_depth,
             })
         }
     };
@@ -142,8 +142,8 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
         runs: profile.runs.len(),
         fuel: profile.total(Side::Now),
         fuel_max: most(|run| run.fuel),
-        memory_pages_max: most(|run| run.memory_pages),
-        call_depth_max: most(|run| u64::from(run.call_depth)) as u32,
+        memory_pages_max: most(|run| run.peaks.memory_pages),
+        call_depth_max: most(|run| u64::from(run.peaks.call_depth)) as u32,
         base_runs: profile.base.len(),
         base_fuel: profile.total(Side::Before),
     }));

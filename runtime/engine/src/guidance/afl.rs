@@ -43,19 +43,27 @@ const SETTINGS: &[Setting] = &[
 
 fn new(settings: &Settings) -> Strategy {
     Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+        autodict: settings.is_on("autodict"),
+        ..config(settings)
+    })))
+}
+
+/// AFL's loop, by the settings that all variants of it have.
+pub(super) fn config(settings: &Settings) -> LoopConfig {
+    LoopConfig {
         keep: true,
         keep_valid: false,
         all_seeds: true,
-        splice: settings.is_on("splice"),
-        culling: settings.is_on("culling"),
-        energy: settings.is_on("energy"),
-        trim: settings.is_on("trim"),
+        splice: settings.is_on(SPLICE.name),
+        culling: settings.is_on(CULLING.name),
+        energy: settings.is_on(ENERGY.name),
+        trim: settings.is_on(TRIM.name),
         solve: false,
         climb: false,
-        autodict: settings.is_on("autodict"),
+        autodict: false,
         append: false,
         stack_pow2: settings.number("stack_pow2") as u32,
         maxima: false,
         staleness: false,
-    })))
+    }
 }

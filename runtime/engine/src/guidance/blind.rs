@@ -4,7 +4,7 @@
 //! alone reaches in as many trials.
 
 use super::byte_loop::{ByteLoop, LoopConfig};
-use super::{InputKind, Spec, Strategy};
+use super::{Spec, Strategy, afl};
 use crate::settings::Settings;
 
 /// The guidance `blind`.
@@ -12,14 +12,9 @@ pub static SPEC: Spec = Spec {
     name: "blind",
     summary: "uniformly random bytes: a control for the others",
     paper: None,
-    input: InputKind::Bytes,
-    coverage: true,
-    paths: false,
-    targets: false,
-    batch: 1024,
-    lookahead: 1024,
     settings: &[],
     new,
+    ..afl::SPEC
 };
 
 fn new(_: &Settings) -> Strategy {

@@ -5,30 +5,28 @@
 //! solutions, the steps of trimming), may take up to three quarters of a batch; stages of havoc take
 //! the rest. What a guidance is in particular, it says in its [`LoopConfig`].
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod stage;
+mod yields;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::climb::{CHILDREN, Climbs};
+use super::comparisons::{Comparisons, Solving};
 use super::{Guidance, Judged, Judgement, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
-use crate::dictionary::{Token, TokenSource};
 use crate::havoc::Tables;
 use crate::rng::Rng;
-use crate::schedule::{HAVOC_MAX_MULT, Maxima, Queue};
+use crate::schedule::{Maxima, Queue};
 use crate::settings::Setting;
-use crate::solve::{self, Solution};
-use crate::splice::splice;
 use crate::trial::{Status, Variant};
 use crate::trim::Trim;
+use stage::{HAVOC_CYCLES, SPLICE_CYCLES, SPLICE_HAVOC, Stage, spliced};
+use yields::Yield;
 
-/// `HAVOC_CYCLES`, `HAVOC_MIN`, `SPLICE_CYCLES`, `SPLICE_HAVOC` of AFL 2.52b.
-const HAVOC_CYCLES: u64 = 256;
-const HAVOC_MIN: u64 = 16;
-const SPLICE_CYCLES: u32 = 15;
-const SPLICE_HAVOC: u64 = 32;
 /// Trials after which larger blocks are allowed: AFL's ten minutes at 1,000 a second.
 const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
 /// Jobs may take three quarters of a batch while they lead to more than havoc does, else an eighth.
@@ -41,9 +39,6 @@ const SOLUTIONS_MAX_CROWDED: usize = 64;
 const CROWD: usize = 64;
 /// Most solutions of one run in one batch, so that several runs take turns.
 const SOLUTIONS_AT_ONCE: usize = 128;
-/// Most tokens taken from comparisons, as AFL's `MAX_AUTO_EXTRAS`.
-const TOKENS_MAX: usize = 500;
-
 /// Settings that the guidances of this loop share.
 pub(super) const SPLICE: Setting =
     Setting::switch("splice", "rounds of splicing after havoc", true);
@@ -99,19 +94,6 @@ pub struct LoopConfig {
     pub staleness: bool,
 }
 
-/// Mutants of one parent, as many as its energy allows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stage {
-    /// Nothing if it is a seed that was not kept.
-    parent: Option<TestcaseId>,
-    /// The parent's bytes, or a splice of them.
-    bytes: Arc<[u8]>,
-    seed: u64,
-    planned: u64,
-    max: u64,
-    energy: u32,
-}
-
 /// A short series of inputs that are known beforehand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Job {
@@ -124,13 +106,7 @@ enum Job {
         seed: u64,
     },
     /// Try what would satisfy comparisons.
-    Solve {
-        parent: TestcaseId,
-        /// What they are edits of: the parent as it was when it was compared.
-        bytes: Arc<[u8]>,
-        /// The last is the next.
-        solutions: Vec<Solution>,
-    },
+    Solve(Solving),
     /// Run an input that showed something new in another variant.
     Again {
         parent: TestcaseId,
@@ -163,39 +139,6 @@ enum Flight {
     },
 }
 
-/// How often a comparison site has been tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Tries {
-    /// Solutions tried since one of them was kept.
-    barren: u32,
-}
-
-/// Trials of one kind, and how many of them were kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Yield {
-    trials: u64,
-    kept: u64,
-}
-
-impl Yield {
-    /// Trials over which a yield is measured; what lies further back counts ever less.
-    const WINDOW: u64 = 1 << 15;
-
-    fn add(&mut self, trials: u64, kept: u64) {
-        self.trials += trials;
-        self.kept += kept;
-        if self.trials > Yield::WINDOW {
-            self.trials /= 2;
-            self.kept /= 2;
-        }
-    }
-
-    /// Did as many trials lead to more here than there?
-    fn beats(self, other: Yield) -> bool {
-        (self.kept + 1) * (other.trials + 1) >= (other.kept + 1) * (self.trials + 1)
-    }
-}
-
 /// The state of a byte guidance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteLoop {
@@ -205,16 +148,11 @@ pub struct ByteLoop {
     jobs: VecDeque<Job>,
     stages: VecDeque<Stage>,
     flights: Vec<Flight>,
-    sites: BTreeMap<u32, Tries>,
-    /// Runs solved so far.
-    turn: u32,
+    comparisons: Comparisons,
     /// What solutions and what stages of havoc have led to lately.
     solved: Yield,
     mutated: Yield,
     climbs: Climbs,
-    /// From comparisons, in the order found.
-    tokens: Vec<Vec<u8>>,
-    token_set: BTreeSet<Vec<u8>>,
 }
 
 impl ByteLoop {
@@ -231,13 +169,10 @@ impl ByteLoop {
             jobs: VecDeque::new(),
             stages: VecDeque::new(),
             flights: Vec::new(),
-            sites: BTreeMap::new(),
-            turn: 0,
+            comparisons: Comparisons::default(),
             solved: Yield::default(),
             mutated: Yield::default(),
             climbs: Climbs::default(),
-            tokens: Vec::new(),
-            token_set: BTreeSet::new(),
         }
     }
 
@@ -326,33 +261,13 @@ impl ByteLoop {
                     self.fly(Flight::Compare(parent), plan, 1, Some(parent), groups);
                     left -= 1;
                 }
-                Job::Solve {
-                    parent,
-                    bytes,
-                    mut solutions,
-                } => {
-                    let count = solutions.len().min(left as usize).min(SOLUTIONS_AT_ONCE);
-                    let now: Vec<Solution> =
-                        solutions.drain(solutions.len() - count..).rev().collect();
-                    let sites = now.iter().map(|solution| solution.site).collect();
-                    let plan = Plan::Edited {
-                        input: bytes.clone(),
-                        solutions: now,
-                    };
-                    self.fly(
-                        Flight::Solve { sites },
-                        plan,
-                        count as u32,
-                        Some(parent),
-                        groups,
-                    );
-                    left -= count as u32;
-                    if !solutions.is_empty() {
-                        self.jobs.push_back(Job::Solve {
-                            parent,
-                            bytes,
-                            solutions,
-                        });
+                Job::Solve(mut solving) => {
+                    let (plan, sites) = solving.next(SOLUTIONS_AT_ONCE.min(left as usize));
+                    let (count, parent) = (sites.len() as u32, Some(solving.parent));
+                    self.fly(Flight::Solve { sites }, plan, count, parent, groups);
+                    left -= count;
+                    if !solving.is_over() {
+                        self.jobs.push_back(Job::Solve(solving));
                     }
                 }
                 Job::Again { parent, bytes } => {
@@ -413,19 +328,7 @@ impl ByteLoop {
                     continue;
                 }
             };
-            let count = (stage.max - stage.planned).min(u64::from(room)) as u32;
-            let plan = if self.config.keep {
-                Plan::Havoc {
-                    parent: stage.bytes.clone(),
-                    seed: stage.seed,
-                    first: stage.planned,
-                }
-            } else {
-                Plan::Random {
-                    seed: stage.seed.wrapping_add(stage.planned),
-                }
-            };
-            stage.planned += u64::from(count);
+            let (plan, count) = stage.next(room, self.config.keep);
             room -= count;
             self.mutated.add(u64::from(count), 0);
             let parent = stage.parent;
@@ -465,7 +368,7 @@ impl ByteLoop {
         }
         if self.config.splice && bytes.len() > 1 && view.corpus.len() > 1 {
             for _ in 0..SPLICE_CYCLES {
-                if let Some(spliced) = splice_partner(view, id, &bytes, rng) {
+                if let Some(spliced) = spliced(view, id, &bytes, rng) {
                     self.add_stage(Some(id), spliced, SPLICE_HAVOC, energy, rng);
                 }
             }
@@ -480,14 +383,8 @@ impl ByteLoop {
         energy: u32,
         rng: &mut Rng,
     ) {
-        self.stages.push_back(Stage {
-            parent,
-            bytes,
-            seed: rng.word(),
-            planned: 0,
-            max: (cycles * u64::from(energy) / 100).max(HAVOC_MIN),
-            energy,
-        });
+        let stage = Stage::new(parent, bytes, cycles, energy, rng);
+        self.stages.push_back(stage);
     }
 
     /// What a run in the variant that records comparisons leads to: it may be nearer than others,
@@ -508,50 +405,18 @@ impl ByteLoop {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let detail = judged.detail;
-        let tries = |site: u32| self.sites.get(&site).map_or(0, |tries| tries.barren);
         let limit = if self.jobs.len() > CROWD {
             SOLUTIONS_MAX_CROWDED
         } else {
             SOLUTIONS_MAX
         };
-        self.turn = self.turn.wrapping_add(1);
-        let mut solutions = solve::solve(detail, view.input_bytes_max, limit, self.turn, tries);
-        if !solutions.is_empty() {
-            solutions.reverse();
-            self.jobs.push_back(Job::Solve {
-                parent: id,
-                bytes: Arc::from(&detail.input[..]),
-                solutions,
-            });
-        }
+        let bytes_max = view.input_bytes_max;
+        let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);
+        self.jobs.extend(solving.map(Job::Solve));
         if self.config.autodict {
-            for token in solve::tokens(detail) {
-                if self.tokens.len() < TOKENS_MAX && self.token_set.insert(token.clone()) {
-                    self.tokens.push(token);
-                }
-            }
+            self.comparisons.learn_tokens(judged.detail);
         }
     }
-}
-
-/// AFL's choice of a partner: a random other one, or else the next that is long enough.
-fn splice_partner(
-    view: &View<'_>,
-    id: TestcaseId,
-    bytes: &[u8],
-    rng: &mut Rng,
-) -> Option<Arc<[u8]>> {
-    let count = view.corpus.len();
-    let mut at = rng.index(count);
-    while at == id.index() {
-        at = rng.index(count);
-    }
-    let long_enough =
-        |at: &usize| *at != id.index() && view.corpus.get(TestcaseId(*at as u32)).bytes.len() >= 2;
-    let partner = (at..count).find(long_enough)?;
-    let partner = view.corpus.get(TestcaseId(partner as u32));
-    splice(bytes, &partner.bytes, rng).map(Arc::from)
 }
 
 impl Guidance for ByteLoop {
@@ -632,8 +497,7 @@ impl Guidance for ByteLoop {
             }
             Flight::Solve { sites } => {
                 self.solved.add(0, 1);
-                self.sites
-                    .insert(sites[judged.nth as usize], Tries::default());
+                self.comparisons.came_true(sites[judged.nth as usize]);
             }
             Flight::Seeds
             | Flight::Compare(_)
@@ -657,10 +521,7 @@ impl Guidance for ByteLoop {
                 Flight::Seeds | Flight::Compare(_) | Flight::Climb(_) | Flight::Again => {}
                 Flight::Solve { sites } => {
                     self.solved.add(sites.len() as u64, 0);
-                    for site in sites {
-                        let tries = self.sites.entry(site).or_default();
-                        tries.barren = tries.barren.saturating_add(1);
-                    }
+                    self.comparisons.tried(&sites);
                 }
                 Flight::Trim {
                     id,
@@ -673,14 +534,8 @@ impl Guidance for ByteLoop {
                     }
                 }
                 Flight::Stage { mut stage, finds } => {
-                    for _ in 0..finds {
-                        if stage.energy <= HAVOC_MAX_MULT * 100 {
-                            stage.max *= 2;
-                            stage.energy *= 2;
-                        }
-                    }
                     // In reverse, so that the first unfinished stage is the first again.
-                    if stage.planned < stage.max {
+                    if stage.goes_on(finds) {
                         self.stages.push_front(stage);
                     }
                 }
@@ -689,9 +544,7 @@ impl Guidance for ByteLoop {
     }
 
     fn tables(&self, view: &View<'_>) -> Tables {
-        let usable = |token: &&Token| token.source == TokenSource::User || self.config.autodict;
-        let mut tokens: Vec<Token> = view.tokens.iter().filter(usable).cloned().collect();
-        tokens.extend(self.tokens.iter().map(|token| Token::automatic(&token[..])));
+        let tokens = self.comparisons.tokens(view, self.config.autodict);
         Tables::new(&tokens, view.input_bytes_max)
             .with_block_level(self.block_level(view.trials))
             .with_stack_pow2(self.config.stack_pow2)
@@ -699,6 +552,6 @@ impl Guidance for ByteLoop {
     }
 
     fn tables_version(&self, view: &View<'_>) -> u64 {
-        (self.tokens.len() as u64) << 8 | u64::from(self.block_level(view.trials))
+        (self.comparisons.tokens_taken() as u64) << 8 | u64::from(self.block_level(view.trials))
     }
 }

@@ -1,7 +1,8 @@
 //! Our own guidance for what costs most: inputs that spend fuel, at any size.
 //!
 //! - Parents are the costliest inputs known: of each size class in fuel, in the total path, in hits of
-//!   the hottest edge, and in hits of each edge (`archive`). PerfFuzz has the last two without sizes.
+//!   the hottest edge, in memory and depth of calls, and in hits of each edge (`archive`). PerfFuzz has
+//!   hits without sizes, MemLock memory and depth.
 //! - Children are made by operators that are drawn by what they have led to lately. Most of what is
 //!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`);
 //!   elements are put in order (`order`); blocks and bytes change (`blocks`); and there are AFL's
@@ -22,22 +23,21 @@ mod repeat;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::comparisons::{Comparisons, Solving};
 use super::portfolio::Portfolio;
 use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
-use crate::dictionary::{Token, TokenSource};
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
-use crate::solve::{self, Solution};
 use crate::trial::{Status, Variant};
-use archive::{Archive, Gain, Spent};
+use archive::{Archive, Gain, Goals, Spent};
 use operators::{Materials, Operator};
 
 /// The guidance `cost`.
@@ -62,8 +62,6 @@ const JOB_SHARE: u32 = 4;
 /// Jobs that may wait; solutions of one run.
 const JOBS_MAX: usize = 64;
 const SOLUTIONS_MAX: usize = 128;
-/// Most tokens taken from comparisons, as in AFL.
-const TOKENS_MAX: usize = 500;
 /// Children of a batch take no more memory than this, and the last of them.
 const BATCH_BYTES: usize = 1 << 24;
 /// Attempts at a child that differs from its parent.
@@ -75,6 +73,7 @@ const SEED: &[u8] = b"\n";
 
 const SIZES: Setting = Setting::switch("sizes", "inputs compete within their size class", true);
 const EDGES: Setting = Setting::switch("edges", "the hits of each edge are a goal, too", true);
+const PEAKS: Setting = Setting::switch("peaks", "so are memory and depth of calls", true);
 const REPEAT: Setting = Setting::switch("repeat", "repeat fragments", true);
 const NUMBER: Setting = Setting::switch("number", "repeat fragments that count", true);
 const NEST: Setting = Setting::switch("nest", "repeat what opens and what closes", true);
@@ -105,7 +104,7 @@ const SIZE: Setting = Setting::number(
     0,
 );
 const SETTINGS: &[Setting] = &[
-    SIZE, SIZES, EDGES, REPEAT, NUMBER, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE, AUTODICT,
+    SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE, AUTODICT,
     PORTFOLIO,
 ];
 
@@ -127,16 +126,17 @@ fn new(settings: &Settings) -> Strategy {
         solves: is_on(SOLVE),
         autodict: is_on(AUTODICT),
         uses_portfolio: is_on(PORTFOLIO),
-        archive: Archive::new(is_on(SIZES), is_on(EDGES)),
+        archive: Archive::new(Goals {
+            by_size: is_on(SIZES),
+            by_edge: is_on(EDGES),
+            peaks: is_on(PEAKS),
+        }),
         portfolio: Portfolio::new(operators.len()),
         operators,
         seeds: 0,
         jobs: VecDeque::new(),
         flights: Vec::new(),
-        tries: BTreeMap::new(),
-        turn: 0,
-        tokens: Vec::new(),
-        token_set: BTreeSet::new(),
+        comparisons: Comparisons::default(),
     }))
 }
 
@@ -145,12 +145,8 @@ fn new(settings: &Settings) -> Strategy {
 enum Job {
     /// Run it in the variant that records them.
     Compare(TestcaseId),
-    /// Try what would satisfy them; the last is the next.
-    Solve {
-        parent: TestcaseId,
-        bytes: Arc<[u8]>,
-        solutions: Vec<Solution>,
-    },
+    /// Try what would satisfy them.
+    Solve(Solving),
 }
 
 /// What a group of the batch is for; its index is the group's purpose.
@@ -176,13 +172,7 @@ pub struct Cost {
     seeds: u32,
     jobs: VecDeque<Job>,
     flights: Vec<Flight>,
-    /// By comparison: solutions in vain.
-    tries: BTreeMap<u32, u32>,
-    /// Runs solved.
-    turn: u32,
-    /// From comparisons, in the order found.
-    tokens: Vec<Vec<u8>>,
-    token_set: BTreeSet<Vec<u8>>,
+    comparisons: Comparisons,
 }
 
 impl Cost {
@@ -198,9 +188,7 @@ impl Cost {
 
     /// What havoc reads.
     fn tables_for(&self, view: &View<'_>, bytes_max: usize) -> Tables {
-        let usable = |token: &&Token| token.source == TokenSource::User || self.autodict;
-        let mut tokens: Vec<Token> = view.tokens.iter().filter(usable).cloned().collect();
-        tokens.extend(self.tokens.iter().map(|token| Token::automatic(&token[..])));
+        let tokens = self.comparisons.tokens(view, self.autodict);
         // As in `sandglass`: a child keeps more of what its parent is worth.
         Tables::new(&tokens, bytes_max as u32)
             .with_stack_pow2(4)
@@ -245,32 +233,13 @@ impl Cost {
                     self.fly(Flight::Compare(id), plan, 1, Some(id), groups);
                     left -= 1;
                 }
-                Some(Job::Solve {
-                    parent,
-                    bytes,
-                    mut solutions,
-                }) => {
-                    let count = solutions.len().min(left as usize);
-                    let now = solutions.split_off(solutions.len() - count);
-                    let sites = now.iter().map(|solution| solution.site).collect();
-                    let plan = Plan::Edited {
-                        input: bytes.clone(),
-                        solutions: now,
-                    };
-                    self.fly(
-                        Flight::Solve { sites },
-                        plan,
-                        count as u32,
-                        Some(parent),
-                        groups,
-                    );
-                    left -= count as u32;
-                    if !solutions.is_empty() {
-                        self.jobs.push_back(Job::Solve {
-                            parent,
-                            bytes,
-                            solutions,
-                        });
+                Some(Job::Solve(mut solving)) => {
+                    let (plan, sites) = solving.next(left as usize);
+                    let (count, parent) = (sites.len() as u32, Some(solving.parent));
+                    self.fly(Flight::Solve { sites }, plan, count, parent, groups);
+                    left -= count;
+                    if !solving.is_over() {
+                        self.jobs.push_back(Job::Solve(solving));
                     }
                 }
             }
@@ -322,28 +291,21 @@ impl Cost {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let detail = judged.detail;
-        let tries = |site: u32| self.tries.get(&site).copied().unwrap_or(0);
-        let bytes_max = self.bytes_max(view) as u32;
-        self.turn = self.turn.wrapping_add(1);
         if self.solves {
-            let mut solutions = solve::solve(detail, bytes_max, SOLUTIONS_MAX, self.turn, tries);
-            solutions.reverse();
-            if !solutions.is_empty() {
-                self.jobs.push_back(Job::Solve {
-                    parent: id,
-                    bytes: Arc::from(&detail.input[..]),
-                    solutions,
-                });
-            }
+            let bytes_max = self.bytes_max(view) as u32;
+            let solving = (self.comparisons).solve(id, judged.detail, bytes_max, SOLUTIONS_MAX);
+            self.jobs.extend(solving.map(Job::Solve));
         }
         if self.autodict {
-            for token in solve::tokens(detail) {
-                if self.tokens.len() < TOKENS_MAX && self.token_set.insert(token.clone()) {
-                    self.tokens.push(token);
-                }
-            }
+            self.comparisons.learn_tokens(judged.detail);
         }
+    }
+
+    /// What each operator that is switched on has led to.
+    pub(super) fn operators(&self) -> Vec<OperatorRecord> {
+        let names = self.operators.iter();
+        let names = names.map(|operator| format!("{operator:?}").to_lowercase());
+        self.portfolio.report(names)
     }
 }
 
@@ -352,15 +314,7 @@ fn spent<'a>(judged: &Judged<'a>) -> Spent<'a> {
         bytes: judged.detail.input.len() as u32,
         fuel: judged.outcome.fuel,
         counts: &judged.detail.counts,
-    }
-}
-
-impl Cost {
-    /// What each operator that is switched on has led to.
-    pub(super) fn operators(&self) -> Vec<OperatorRecord> {
-        let names = self.operators.iter();
-        let names = names.map(|operator| format!("{operator:?}").to_lowercase());
-        self.portfolio.report(names)
+        peaks: judged.detail.peaks,
     }
 }
 
@@ -430,17 +384,14 @@ impl Guidance for Cost {
             self.jobs.push_back(Job::Compare(id));
         }
         if let Flight::Solve { sites } = &self.flights[judged.group.purpose as usize] {
-            self.tries.insert(sites[judged.nth as usize], 0);
+            self.comparisons.came_true(sites[judged.nth as usize]);
         }
     }
 
     fn end_batch(&mut self, _: &View<'_>) {
         for flight in std::mem::take(&mut self.flights) {
             if let Flight::Solve { sites } = flight {
-                for site in sites {
-                    let tries = self.tries.entry(site).or_default();
-                    *tries = tries.saturating_add(1);
-                }
+                self.comparisons.tried(&sites);
             }
         }
     }

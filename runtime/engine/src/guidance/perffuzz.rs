@@ -14,7 +14,7 @@
 //! As there, energy is AFL's, which gives slow inputs fewer children: that is how it was published.
 
 use super::byte_loop::{ByteLoop, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::{InputKind, Spec, Strategy};
+use super::{Spec, Strategy, afl};
 use crate::settings::{Setting, Settings};
 
 /// The guidance `perffuzz`.
@@ -22,14 +22,9 @@ pub static SPEC: Spec = Spec {
     name: "perffuzz",
     summary: "PerfFuzz: keeps and favors what hits an edge most often",
     paper: Some("Lemieux et al., PerfFuzz, ISSTA 2018"),
-    input: InputKind::Bytes,
-    coverage: true,
-    paths: false,
-    targets: false,
-    batch: 1024,
-    lookahead: 1024,
     settings: SETTINGS,
     new,
+    ..afl::SPEC
 };
 
 const SETTINGS: &[Setting] = &[
@@ -51,19 +46,8 @@ const SETTINGS: &[Setting] = &[
 
 fn new(settings: &Settings) -> Strategy {
     Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
-        keep: true,
-        keep_valid: false,
-        all_seeds: true,
-        splice: settings.is_on("splice"),
-        culling: settings.is_on("culling"),
-        energy: settings.is_on("energy"),
-        trim: settings.is_on("trim"),
-        solve: false,
-        climb: false,
-        autodict: false,
-        append: false,
-        stack_pow2: settings.number("stack_pow2") as u32,
         maxima: true,
         staleness: settings.is_on("staleness"),
+        ..afl::config(settings)
     })))
 }

@@ -49,11 +49,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
-use crate::batch::{Group, Plan};
+use crate::batch::Group;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::{Rng, derive};
 use crate::settings::Settings;
-use crate::trial::{Exit, Status, Variant};
+use crate::trial::{Exit, Status};
 use check::{Profile, Verdict};
 use custom::Custom;
 use kind::{Family, Kind};
@@ -447,7 +447,7 @@ impl Guidance for Perun {
             let rest = seeds[self.seeds as usize..].iter().take(room as usize);
             let rest: Vec<Arc<[u8]>> = rest.cloned().collect();
             if !rest.is_empty() {
-                groups.push(group(rest, None, SEEDS));
+                groups.push(Group::given(rest, None, SEEDS));
                 return;
             }
             self.seed = rng.word();
@@ -470,7 +470,7 @@ impl Guidance for Perun {
             let inputs: Vec<Arc<[u8]>> = mutants.into_iter().map(|(_, input)| input).collect();
             bytes = (inputs.iter()).fold(bytes, |left, input| left.saturating_sub(input.len()));
             let parent = ahead.visit.as_ref().and_then(|visit| visit.parent.id);
-            groups.push(group(inputs, parent, purpose));
+            groups.push(Group::given(inputs, parent, purpose));
         }
     }
 
@@ -538,18 +538,5 @@ impl Guidance for Perun {
     fn end_batch(&mut self, _: &View<'_>) {
         self.flights.clear();
         self.has_succeeded = false;
-    }
-}
-
-/// Inputs as they stand. Every outcome has its detail: a mutant without any new edge may be dear.
-fn group(inputs: Vec<Arc<[u8]>>, parent: Option<TestcaseId>, purpose: u64) -> Group {
-    Group {
-        trials: inputs.len() as u32,
-        plan: Plan::Given(inputs),
-        variant: Variant::Fast,
-        wants_detail: true,
-        wants_paths: false,
-        parent,
-        purpose,
     }
 }

@@ -15,7 +15,7 @@
 //! Each of these is a setting, so that it can be measured without.
 
 use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::{InputKind, Spec, Strategy};
+use super::{Spec, Strategy, afl};
 use crate::settings::{Setting, Settings};
 
 /// The guidance `sandglass`.
@@ -23,14 +23,9 @@ pub static SPEC: Spec = Spec {
     name: "sandglass",
     summary: "AFL's loop with comparisons solved from recorded operands, for bytes",
     paper: None,
-    input: InputKind::Bytes,
-    coverage: true,
-    paths: false,
-    targets: false,
-    batch: 1024,
-    lookahead: 1024,
     settings: SETTINGS,
     new,
+    ..afl::SPEC
 };
 
 const SETTINGS: &[Setting] = &[
@@ -64,19 +59,12 @@ const SETTINGS: &[Setting] = &[
 
 fn new(settings: &Settings) -> Strategy {
     Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
-        keep: true,
         keep_valid: settings.is_on("keep_valid"),
         all_seeds: false,
-        splice: settings.is_on("splice"),
-        culling: settings.is_on("culling"),
-        energy: settings.is_on("energy"),
-        trim: settings.is_on("trim"),
         solve: settings.is_on("solve"),
         climb: settings.is_on("climb"),
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
-        stack_pow2: settings.number("stack_pow2") as u32,
-        maxima: false,
-        staleness: false,
+        ..afl::config(settings)
     })))
 }

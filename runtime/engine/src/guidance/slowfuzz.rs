@@ -32,7 +32,6 @@ use crate::corpus::{Corpus, Reason, TestcaseId};
 use crate::dictionary::TokenSource;
 use crate::rng::{Rng, derive, scale};
 use crate::settings::{Setting, SettingKind, Settings};
-use crate::trial::Variant;
 use mutators::{Materials, Place};
 use strategy::Strategy;
 
@@ -182,7 +181,7 @@ impl Guidance for Slowfuzz {
             let rest = seeds[self.seeds as usize..].iter().take(room as usize);
             let rest: Vec<Arc<[u8]>> = rest.cloned().collect();
             if !rest.is_empty() {
-                groups.push(group(rest, None, SEEDS));
+                groups.push(Group::given(rest, None, SEEDS));
                 return;
             }
             self.seed = rng.word();
@@ -193,7 +192,11 @@ impl Guidance for Slowfuzz {
         let mut ahead = self.clone();
         for nth in 0..u64::from(room) {
             let flight = ahead.step(view, &words);
-            groups.push(group(vec![ahead.current.clone()], flight.parent, nth));
+            groups.push(Group::given(
+                vec![ahead.current.clone()],
+                flight.parent,
+                nth,
+            ));
             self.flights.push(flight);
         }
     }
@@ -249,19 +252,6 @@ impl Guidance for Slowfuzz {
     fn end_batch(&mut self, _: &View<'_>) {
         self.flights.clear();
         self.has_kept = false;
-    }
-}
-
-/// Inputs as they stand, with detail: what shows no new edge may execute most.
-fn group(inputs: Vec<Arc<[u8]>>, parent: Option<TestcaseId>, purpose: u64) -> Group {
-    Group {
-        trials: inputs.len() as u32,
-        plan: Plan::Given(inputs),
-        variant: Variant::Fast,
-        wants_detail: true,
-        wants_paths: false,
-        parent,
-        purpose,
     }
 }
 

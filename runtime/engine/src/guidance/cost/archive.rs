@@ -1,8 +1,8 @@
 //! The archive: the costliest input known for each goal and size.
 //!
 //! In: inputs, and what they cost. Out: whether an input is the costliest of any kind, and parents. A
-//! *goal* is what a run can spend much of: fuel, edges, one edge more than any other, or a certain
-//! edge. Inputs compete within their *size class*, the bit length of their size, so that a long one
+//! *goal* is what a run can spend much of: fuel, edges, one edge more than any other, memory, depth of
+//! calls, or a certain edge. Inputs compete within their *size class*, the bit length of their size, so that a long one
 //! that costs much because it is long drives out no short one that costs much for its size. PerfFuzz
 //! keeps maxima of edges and of the total path without regard to size (Lemieux et al., ISSTA 2018).
 
@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::corpus::TestcaseId;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
+use crate::trial::Peaks;
 
-/// Goals before those of certain edges: fuel, the total path, the hottest edge.
-const TOTALS: usize = 3;
+/// Goals before those of certain edges: fuel, the total path, the hottest edge, memory, depth.
+const TOTALS: usize = 5;
 /// A certain edge must be hit more often by this much of what was known: with any gain, a loop makes a
 /// testcase of every turn it learns to take.
 const EDGE_MARGIN: Ratio = Ratio::new(1, 16);
@@ -44,14 +45,26 @@ pub(super) struct Spent<'a> {
     pub(super) fuel: u64,
     /// Hits by probe, ascending.
     pub(super) counts: &'a [(u32, u32)],
+    pub(super) peaks: Peaks,
+}
+
+/// What runs may compete in beside fuel, the total path and the hottest edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Goals {
+    /// Whether sizes are kept apart.
+    pub(super) by_size: bool,
+    /// Whether certain edges are goals.
+    pub(super) by_edge: bool,
+    /// Whether memory and depth are.
+    pub(super) peaks: bool,
 }
 
 /// All cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Archive {
-    /// Whether sizes are kept apart, and whether certain edges are goals.
-    by_size: bool,
-    by_edge: bool,
+    goals: Goals,
+    /// The least that any of them took: what every run takes is no goal.
+    floor: Option<Peaks>,
     /// By size class: cells by goal; grows as needed.
     classes: Vec<Vec<Option<Cell>>>,
     /// By testcase: children since the last one that was the costliest for something.
@@ -60,17 +73,17 @@ pub(super) struct Archive {
 
 impl Archive {
     /// An empty one.
-    pub(super) fn new(by_size: bool, by_edge: bool) -> Archive {
+    pub(super) fn new(goals: Goals) -> Archive {
         Archive {
-            by_size,
-            by_edge,
+            goals,
+            floor: None,
             classes: Vec::new(),
             children: Vec::new(),
         }
     }
 
     fn class(&self, bytes: u32) -> usize {
-        match self.by_size {
+        match self.goals.by_size {
             true => (u32::BITS - bytes.leading_zeros()) as usize,
             false => 0,
         }
@@ -98,6 +111,9 @@ impl Archive {
 
     /// Adds a testcase wherever it is the costliest.
     pub(super) fn add(&mut self, id: TestcaseId, spent: Spent<'_>) {
+        let floor = self.floor.get_or_insert(spent.peaks);
+        floor.memory_pages = floor.memory_pages.min(spent.peaks.memory_pages);
+        floor.call_depth = floor.call_depth.min(spent.peaks.call_depth);
         let class = self.class(spent.bytes);
         if class >= self.classes.len() {
             self.classes.resize(class + 1, Vec::new());
@@ -122,15 +138,25 @@ impl Archive {
         let counts = spent.counts.iter();
         let path = counts.clone().map(|&(_, count)| u64::from(count)).sum();
         let hottest = counts.clone().map(|&(_, count)| u64::from(count)).max();
-        let totals = [spent.fuel, path, hottest.unwrap_or(0)];
-        let edges = match self.by_edge {
+        let above = |floor: u64, peak: u64| (self.goals.peaks && peak > floor).then_some(peak);
+        let floor = self.floor.unwrap_or(spent.peaks);
+        let totals = [
+            Some(spent.fuel),
+            Some(path),
+            Some(hottest.unwrap_or(0)),
+            above(floor.memory_pages, spent.peaks.memory_pages),
+            above(floor.call_depth.into(), spent.peaks.call_depth.into()),
+        ];
+        let edges = match self.goals.by_edge {
             true => spent.counts,
             false => &[],
         };
         let edges = edges
             .iter()
             .map(|&(probe, count)| (TOTALS + probe as usize, u64::from(count)));
-        totals.into_iter().enumerate().chain(edges)
+        let totals = totals.into_iter().enumerate();
+        let totals = totals.filter_map(|(goal, cost)| Some((goal, cost?)));
+        totals.chain(edges)
     }
 
     /// A parent: of two drawn, the one that has had fewer children in vain. Nothing if there is none.
@@ -150,15 +176,19 @@ impl Archive {
             .collect();
         let at = rng.index(occupied.len()).max(rng.index(occupied.len()));
         let cells = occupied.get(at)?;
-        let goals = match cells.len() > TOTALS && !rng.chance(TOTAL_SHARE) {
-            true => TOTALS..cells.len(),
-            false => 0..TOTALS,
+        let (totals, edges) = cells.split_at(TOTALS.min(cells.len()));
+        let cell = match edges.is_empty() || rng.chance(TOTAL_SHARE) {
+            true => {
+                let totals: Vec<&Cell> = totals.iter().flatten().collect();
+                *totals.get(rng.index(totals.len()))?
+            }
+            // The next that is not empty; there is one, for it is the last.
+            false => {
+                let from = rng.index(edges.len());
+                edges[from..].iter().flatten().next()?
+            }
         };
-        let from = goals.start + rng.index(goals.len());
-        let cell = (cells[from..].iter().chain(&cells[..from]))
-            .flatten()
-            .next();
-        cell.map(|cell| cell.holder)
+        Some(cell.holder)
     }
 
     /// Learns that a parent had a child, and whether that is the costliest for something.
@@ -192,6 +222,7 @@ mod tests {
             bytes,
             fuel,
             counts,
+            peaks: Peaks::default(),
         }
     }
 
@@ -205,7 +236,11 @@ mod tests {
     };
 
     fn archive(by_size: bool, by_edge: bool) -> Archive {
-        let mut archive = Archive::new(by_size, by_edge);
+        let mut archive = Archive::new(Goals {
+            by_size,
+            by_edge,
+            peaks: true,
+        });
         archive.add(TestcaseId(0), spent(10, 100, &[(0, 160), (1, 8)]));
         archive
     }
@@ -256,6 +291,25 @@ mod tests {
     }
 
     #[test]
+    fn memory_and_depth_are_goals_above_what_every_run_takes() {
+        let run = |pages, depth| Spent {
+            peaks: Peaks {
+                memory_pages: pages,
+                call_depth: depth,
+            },
+            ..spent(10, 1, &[])
+        };
+        let mut archive = archive(true, true);
+        assert_eq!(archive.gain(run(0, 0)), Gain::default());
+        archive.add(TestcaseId(1), run(17, 2));
+        assert_eq!(archive.gain(run(17, 2)), Gain::default());
+        assert_eq!(archive.gain(run(18, 2)), TOTAL);
+        assert_eq!(archive.gain(run(17, 3)), TOTAL);
+        archive.goals.peaks = false;
+        assert_eq!(archive.gain(run(18, 3)), Gain::default());
+    }
+
+    #[test]
     fn parents_are_those_that_have_led_to_something() {
         let mut archive = archive(true, true);
         archive.add(TestcaseId(1), spent(100, 100, &[(0, 1)]));
@@ -272,6 +326,7 @@ mod tests {
         assert!(small > 350, "{small} {large}");
         archive.had_child(TestcaseId(1), true);
         assert!(draw(&mut archive)[1] > large);
-        assert_eq!(Archive::new(true, true).choose(&mut rng), None);
+        let mut empty = Archive::new(archive.goals);
+        assert_eq!(empty.choose(&mut rng), None);
     }
 }

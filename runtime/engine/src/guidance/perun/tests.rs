@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::batch::Plan;
 use crate::choice::typed::Targets;
 use crate::conformance::{self, Trace, execute, toy};
 use crate::corpus::{Corpus, Testcase};
