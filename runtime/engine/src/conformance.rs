@@ -11,7 +11,7 @@ use crate::choice::{ChoiceSequence, Drawing, Role, Stop};
 use crate::engine::{Config, Decision, Engine, State};
 use crate::feedback::{Interest, trace_hash};
 use crate::guidance::Spec;
-use crate::trial::{Compare, Detail, Exit, Outcome, TrapKind, Variant};
+use crate::trial::{Compare, Detail, Exit, Outcome, Peaks, TrapKind, Variant};
 
 /// What a toy target did.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Trace {
     pub counts: BTreeMap<u32, u32>,
     /// What it compared.
     pub compares: Vec<Compare>,
+    /// What it took at most.
+    pub peaks: Peaks,
 }
 
 impl Trace {
@@ -78,6 +80,7 @@ pub fn observe(
             counts,
             compares,
             choices: choices.map(Box::new),
+            peaks: trace.peaks,
             ..Detail::default()
         })
     });
@@ -152,7 +155,8 @@ pub fn execute(batch: &Batch, target: &dyn Fn(&[u8]) -> Trace, workers: usize) -
 /// Probes of [`toy`].
 pub const TOY_PROBES: u32 = 64;
 
-/// A toy with a bug that takes two correct bytes in a row and a loop count, and an invalid side.
+/// A toy with a bug that takes two correct bytes in a row and a loop count, and an invalid side. Its
+/// calls nest as deep as there are different bytes.
 pub fn toy(input: &[u8]) -> Trace {
     let mut trace = Trace::default();
     trace.hit(0);
@@ -166,6 +170,7 @@ pub fn toy(input: &[u8]) -> Trace {
     for _ in input.iter().skip(3).filter(|&&byte| byte > b'x') {
         trace.hit(20);
     }
+    trace.peaks.call_depth = input.iter().collect::<BTreeSet<_>>().len() as u32;
     if right == magic.len() {
         trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
         trace.site = 77;

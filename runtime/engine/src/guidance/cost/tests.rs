@@ -142,6 +142,27 @@ fn brackets_nest() {
     assert!(found >= best * 9 / 10, "{found} of {best}");
 }
 
+/// Calls itself for every bracket that opens, and costs the same whatever it reads.
+fn deep(input: &[u8]) -> Trace {
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let open = input.iter().take_while(|&&byte| byte == b'(');
+    trace.peaks.call_depth = open.count() as u32;
+    trace
+}
+
+#[test]
+fn depth_is_a_goal_of_its_own() {
+    let deepest = |peaks| {
+        let engine = campaign(deep, 1, b"(x)", 2_000, &[("peaks", peaks)]);
+        let depths = engine.corpus().iter();
+        let depths = depths.map(|(_, testcase)| deep(&testcase.bytes).peaks.call_depth);
+        depths.max()
+    };
+    assert_eq!(deepest("on"), Some(400));
+    assert!(deepest("off").is_some_and(|depth| depth < 10));
+}
+
 /// An operator, what it is for, the seed, trials, and settings.
 type Case = (
     &'static str,
