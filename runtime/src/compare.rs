@@ -160,7 +160,10 @@ pub fn compare(
     limits: &Limits,
     inputs: &[Input],
 ) -> Result<Comparison> {
-    let mut profile = Profile::default();
+    let mut profile = Profile {
+        cost: new.options.cost,
+        ..Profile::default()
+    };
     let mut reached = [Reached::default(); 2];
     for (side, target) in [(Side::Now, new), (Side::Before, old)] {
         let mut profiler = Profiler::new(target, limits)?;

@@ -7,8 +7,11 @@
 //! only shown.
 
 use sandglass_engine::feedback::Diversity;
-use sandglass_engine::guidance::OperatorRecord;
+use sandglass_engine::guidance::{MadeBy, OperatorRecord};
+use sandglass_instrument::CostModel;
 use serde::{Deserialize, Serialize};
+
+use crate::store::record::is_plain;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -226,6 +229,9 @@ pub struct Summary {
     /// Name of the guidance.
     pub guidance: String,
     /// Seed of the campaign.
+    /// What fuel counts; absent for plain counts.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub cost_model: CostModel,
     pub seed: u64,
     /// Threads of this session.
     pub workers: u64,

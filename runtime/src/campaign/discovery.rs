@@ -185,6 +185,7 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         trial,
     }
 }
+        cost_model: campaign.target.cost_model,
 
 fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()

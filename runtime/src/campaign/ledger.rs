@@ -200,6 +200,7 @@ impl<'a> Ledger<'a> {
             target: record.target.path.clone(),
             target_hash: record.target.hash.clone(),
             generator_hash: record.generator.as_ref().map(|of| of.hash.clone()),
+            cost_model: record.target.cost_model,
             guidance: record.guidance.name.clone(),
             seed: record.guidance.seed,
             workers: workers as u64,

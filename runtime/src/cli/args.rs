@@ -144,6 +144,9 @@ pub struct GuestArgs {
     /// Size of an input [default: 1M]
     #[arg(long = "max-len", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
     pub max_len: Option<u64>,
+    /// What fuel counts [default: plain, or what a finding or a campaign was counted with]
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Limits")]
+    pub cost_model: Option<CostArg>,
     /// How a guest is put back before each execution
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub reset: ResetArg,
@@ -153,6 +156,15 @@ pub struct GuestArgs {
     /// Arguments of a command; `@@` stands for the input's file
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+}
+
+/// See [`GuestArgs::cost_model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostArg {
+    /// Operators: each that does something costs one
+    Plain,
+    /// Instructions that Cranelift emits for each operator on x86-64
+    Native,
 }
 
 /// See [`GuestArgs::reset`].
@@ -343,6 +355,12 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// One JSON object a line for inputs and functions, the last one is the summary
+    /// Compare also the laws by which the costliest inputs grow when a part is repeated, of so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub growth: Option<u32>,
+    /// Fail when the cost of one of those grows faster than before [of 3, unless --growth says otherwise]
+    #[arg(long)]
+    pub no_faster_growth: bool,
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -352,7 +370,8 @@ pub struct CompareArgs {
 
 const COMPARE_HELP: &str = "\
 Costs of inputs that are no findings are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
-that was none before, and with --max-slowdown when one that ends as before costs more than allowed.";
+that was none before, with --max-slowdown when one that ends as before costs more than allowed, and with --no-faster-growth when the
+class of a law changes for the worse (n to n^2), exact or found by doubling: see `sandglass perf`.";
 
 /// A percentage with up to three decimals, as thousandths of a percent.
 fn parse_percent(text: &str) -> Result<u64, String> {

@@ -6,6 +6,7 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::Result;
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
@@ -18,10 +19,12 @@ use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
+use crate::profile::text::counts;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
+use crate::store::record::is_plain;
 
 /// Inputs of each kind that are shown.
 const INPUTS_MAX: usize = 10;
@@ -190,6 +193,9 @@ fn costs(out: &mut Sink, pairs: &[Pair]) {
         cross(b, a).cmp(&cross(a, b)).then(a.name.cmp(&b.name))
     });
     out.line(&format!("{:>16} {:>16} {:>10}  input", "now", "before", ""));
+    if let Some(line) = counts(comparison.profile.cost) {
+        out.line(&line);
+    }
     for pair in changed.iter().take(INPUTS_MAX) {
         out.line(&format!(
             "{:>16} {:>16} {:>10}  {}",
@@ -379,9 +385,12 @@ fn print_json(
         fuel: comparison.profile.total(Side::Now),
         fuel_before: comparison.profile.total(Side::Before),
         median: ratios.map(|(median, _)| median),
+        #[serde(skip_serializing_if = "is_plain")]
+        cost_model: CostModel,
         geometric_mean: ratios.map(|(_, mean)| mean),
         reached: reached(&comparison.reached[0]),
         reached_before: reached(&comparison.reached[1]),
         failed: failing,
     });
 }
+        cost_model: comparison.profile.cost,

@@ -5,7 +5,8 @@ use anyhow::{Result, bail};
 use sandglass_engine::laws::exact::{Certificate, Exact, Refuted};
 use sandglass_engine::laws::pump::Pump;
 use sandglass_engine::laws::{Growth, Tier};
-use sandglass_sandbox::on_guest_thread;
+use sandglass_instrument::CostModel;
+use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::PerfArgs;
@@ -19,7 +20,8 @@ use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
 use crate::store::finding::quote;
-use crate::target::{MEMORY_BYTES_MAX, Module};
+use crate::store::record::is_plain;
+use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Members that laws need at least: fewer say nothing.
 const MEMBERS_MIN: usize = 3;
@@ -51,6 +53,45 @@ pub(super) fn run(args: PerfArgs) -> Result<u8> {
             "{}: empty, expected an input of which a part can be repeated",
             show(&case.path)
         );
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let (chosen, report) = find(args.pump, &case, &target, &limits)??;
+    let mut out = Sink::stdout();
+    if args.json {
+        print_json(&mut out, &target, &case, &chosen, &report);
+    } else {
+        print(&mut out, &case, &chosen, &report, target.options.cost);
+    }
+    Ok(exit_code::FINE)
+}
+
+/// The law of an input for a page; or why it has none.
+pub(super) fn law(
+    pump: Option<(usize, usize)>,
+    case: &Case,
+    target: &Arc<Target>,
+    limits: &Limits,
+) -> Result<std::result::Result<Law, String>> {
+    Ok(match find(pump, case, target, limits)? {
+        Ok((chosen, report)) => Ok(Law {
+            family: family(case, &chosen),
+            report,
+        }),
+        // A page can be made all the same; what to type next is in the second line.
+        Err(why) if pump.is_none() => {
+            let why = why.to_string();
+            Err(why.lines().next().unwrap_or_default().to_owned())
+        }
+        Err(why) => return Err(why),
+    })
+}
+
+/// The family of an input and what is learnt of it; or why it has none that says anything.
+fn find(
+    pump: Option<(usize, usize)>,
+    case: &Case,
+    target: &Arc<Target>,
+    limits: &Limits,
+) -> Result<Result<(Chosen, Report)>> {
     }
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
     let (chosen, report) = on_guest_thread(|| -> Result<_> {
@@ -150,7 +191,24 @@ fn check(case: &Case, chosen: &Chosen, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report) {
+fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report, cost: CostModel) {
+    out.line(&family(case, chosen));
+    if let Some(line) = counts(cost) {
+        out.line(&line);
+    }
+    table(out, &report.series.members);
+    if let Some(why) = end(&report.series.end) {
+        out.line(&format!("    ended: {why}"));
+    }
+    out.line(&format!("law: {}", report.total.tier));
+    for line in evidence(&report.total) {
+        out.line(&format!("    {line}"));
+    }
+    print_functions(out, &report.functions);
+}
+
+/// What is repeated, and why that.
+fn family(case: &Case, chosen: &Chosen) -> String {
     let pump = chosen.pump;
     out.line(&format!(
         "{}: bytes {}..{} \"{}\", {} in a row, {}",
@@ -205,86 +263,6 @@ fn table(out: &mut Sink, members: &[Member]) {
     if let Some(exit) = first {
         out.line(&format!("    outcome: {}", stack::exit_text(exit)));
     }
-}
-
-fn end(end: &End) -> Option<String> {
-    match end {
-        End::Enough => None,
-        End::InputLimit { n, bytes } => Some(format!(
-            "n = {} has {} bytes, more than --max-len",
-            number(*n),
-            number(*bytes)
-        )),
-        End::Finding { n, exit, frames } => Some(format!(
-            "n = {} ends with `{}`",
-            number(*n),
-            stack::title(*exit, frames)
-        )),
-        End::Budget => Some("the members together cost 20 times --fuel".to_owned()),
-    }
-}
-
-/// What a statement rests on, as lines.
-fn evidence(growth: &Growth) -> Vec<String> {
-    let mut lines = Vec::new();
-    match &growth.tier {
-        Tier::Exact(exact) => lines.extend(exact_evidence(exact)),
-        Tier::Doubling(doubling) => lines.push(format!(
-            "tier: doubling; exponents up to n = {}: {} ({})",
-            number(doubling.n),
-            doubling.exponents_milli.map(milli).join(", "),
-            doubling.trend()
-        )),
-        Tier::Model(model) => {
-            let next = model.next.map_or(String::new(), |next| {
-                format!("; next, {}, misses by {}", next.curve, percent(next.error))
-            });
-            lines.push(format!(
-                "tier: model; extrapolated to n = {} it misses by {}{next}",
-                number(model.n),
-                percent(model.best.error)
-            ));
-        }
-        Tier::Unknown => lines.push("tier: none; no curve comes near the largest member".into()),
-    }
-    if let Some(Refuted {
-        law,
-        until,
-        certificate,
-    }) = &growth.refuted
-    {
-        lines.push(format!(
-            "not exact: {law} fits up to n = {} and fails at n = {}: predicted {}, measured {}",
-            number(*until),
-            number(certificate.n),
-            predicted(certificate),
-            number(certificate.measured)
-        ));
-    }
-    lines
-}
-
-fn exact_evidence(exact: &Exact) -> Vec<String> {
-    let class = exact.law.class();
-    let mut lines = vec![format!(
-        "tier: exact from n = {}{}; {} follow it",
-        number(exact.law.since()),
-        class.map_or(String::new(), |class| format!(", grows as {class}")),
-        plural(exact.members, "consecutive member"),
-    )];
-    if let Some(largest) = exact.certificates.last() {
-        lines.push(format!(
-            "certificate: n = {}, not seen before: predicted {}, measured {}{}",
-            number(largest.n),
-            predicted(largest),
-            number(largest.measured),
-            match exact.certificates.len() as u64 - 1 {
-                0 => String::new(),
-                more => format!(" (and {more} more)"),
-            }
-        ));
-    }
-    lines
 }
 
 fn print_functions(out: &mut Sink, functions: &[FunctionGrowth]) {
@@ -351,6 +329,8 @@ struct LawLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
     /// In the largest member.
+    #[serde(skip_serializing_if = "is_plain")]
+    cost_model: CostModel,
     fuel: u64,
     tier: &'static str,
     law: String,
@@ -406,8 +386,9 @@ fn print_json(out: &mut Sink, module: &Module, case: &Case, chosen: &Chosen, rep
         out.line(&json(&line));
     }
     let family = Family {
-        target: module.path.clone(),
-        target_hash: module.hash.clone(),
+        target: target.module.path.clone(),
+        target_hash: target.module.hash.clone(),
+        cost_model: target.options.cost,
         file: case.path.to_string_lossy().into_owned(),
         start: chosen.pump.start,
         end: chosen.pump.end,

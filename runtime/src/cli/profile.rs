@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
-use super::case::{exact_for, read_case};
-use crate::config::{options, reset, wanted_limits};
+use super::case::{Case, exact_for, read_case};
+use super::perf;
+use crate::config::{cost_model, options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
@@ -125,7 +126,12 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
     let (inputs, warnings) = read(path, module, guest)?;
     let (target, limits) = if is_folder_of_inputs(path) {
         let limits = wanted_limits(guest)?.with_fuel(Limits::STANDARD.fuel);
-        let options = options(guest, target);
+        let mut options = options(guest, target);
+        if cost_model(guest).is_none()
+            && let Some(record) = read_record(path)?
+        {
+            options.cost = record.target.cost_model;
+        }
         let target = Target::new(module.clone(), options, reset(guest.reset))?;
         (Arc::new(target), limits)
     } else {

@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use sandglass_instrument::CostModel;
+
 use super::campaign::Campaign;
 use super::text::percent;
 use super::tree::Side;
@@ -39,6 +41,8 @@ pub struct Page<'a> {
     /// A seed and what was made of it, to be compared.
     pub change: Option<(&'a [u8], &'a [u8])>,
 }
+    /// The law by which an input's cost grows; or why there is none.
+    pub law: Option<Result<Law, String>>,
 
 /// The page.
 pub fn html(page: &Page<'_>) -> String {
@@ -90,6 +94,11 @@ pub fn html(page: &Page<'_>) -> String {
 
 /// Text for an element or a quoted attribute.
 fn escape(text: &str) -> String {
+        match profile.cost {
+            CostModel::Plain => "the operators of the original module",
+            CostModel::Native =>
+                "what the operators of the original module come to in x86-64 instructions (--cost-model native)",
+        },
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

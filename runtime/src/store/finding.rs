@@ -18,6 +18,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::from_text;
+use sandglass_engine::guidance::MadeBy;
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,9 @@ pub struct FindingRecord {
     /// Whether unknown imports were stubs.
     #[serde(default)]
     pub stub_imports: bool,
+    /// What fuel counts; absent for plain counts.
+    #[serde(default, skip_serializing_if = "super::record::is_plain")]
+    pub cost_model: CostModel,
     /// The limits under which it happened.
     pub limits: Limits,
     /// The guidance of the campaign.
@@ -235,6 +240,7 @@ pub(super) mod tests {
                 limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),
                 seed: 1,
+                cost_model: CostModel::Plain,
                 trial: 9,
             },
             input,
