@@ -226,15 +226,15 @@ pub struct Summary {
     /// blake3 of the generator's bytes, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_hash: Option<String>,
-    /// Name of the guidance.
-    pub guidance: String,
-    /// Seed of the campaign.
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
     pub seed: u64,
     /// Threads of this session.
     pub workers: u64,
+    /// Name of the guidance.
+    pub guidance: String,
+    /// Seed of the campaign.
     /// Executions planned at once, a constant of the guidance.
     pub batch: u64,
     /// Why the session ended.

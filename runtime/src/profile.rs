@@ -23,6 +23,7 @@ pub mod folded;
 pub mod html;
 pub mod json;
 pub mod lines;
+mod stacks;
 pub mod speedscope;
 pub mod text;
 pub mod tree;

@@ -294,8 +294,8 @@ pub struct PerfArgs {
     /// Profile beside this: an input, or a folder
     #[arg(long, value_name = "PATH", conflicts_with = "pump")]
     pub against: Option<PathBuf>,
-    /// Write the profile as a page that needs nothing else
-    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    /// Write the profile as a page that needs nothing else; of a single input with its law
+    #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Write the profile as folded stacks, for flame graph tools
     #[arg(long, value_name = "FILE", conflicts_with = "pump")]
@@ -351,10 +351,6 @@ pub struct CompareArgs {
     /// Fail when an input costs more than this beyond its old cost: 0, 5, 2.5
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub max_slowdown: Option<u64>,
-    /// Write what differs as a page that needs nothing else
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// One JSON object a line for inputs and functions, the last one is the summary
     /// Compare also the laws by which the costliest inputs grow when a part is repeated, of so many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub growth: Option<u32>,
@@ -365,6 +361,10 @@ pub struct CompareArgs {
     pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
+    /// Write what differs as a page that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// One JSON object a line for inputs and functions, the last one is the summary
     pub guest: GuestArgs,
 }
 

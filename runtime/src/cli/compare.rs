@@ -82,6 +82,7 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
     })
 }
 
+            law: None,
 /// Why the gate fails: a line for each reason.
 fn failing(comparison: &Comparison, max_slowdown: Option<u64>) -> Vec<String> {
     let mut why = Vec::new();

@@ -1,8 +1,10 @@
 //! `sandglass perf`: how the cost of an input grows when a part of it is
 //! repeated: a table of members, and the law with what it rests on.
 
-use anyhow::{Result, bail};
-use sandglass_engine::laws::exact::{Certificate, Exact, Refuted};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use sandglass_engine::laws::exact::Certificate;
 use sandglass_engine::laws::pump::Pump;
 use sandglass_engine::laws::{Growth, Tier};
 use sandglass_instrument::CostModel;
@@ -14,8 +16,11 @@ use super::case::{Case, exact_for, read_case};
 use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::search::NotFound;
-use crate::growth::series::{End, Member};
+use crate::growth::series::Member;
+use crate::growth::text::{end, evidence};
 use crate::growth::{FunctionGrowth, Report, find_pump, measure};
+use crate::profile::html::Law;
+use crate::profile::text::counts;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
@@ -48,11 +53,6 @@ pub(super) fn run(args: PerfArgs) -> Result<u8> {
     }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let case = read_case(&args.file, &module, &args.guest)?;
-    if case.input.is_empty() {
-        bail!(
-            "{}: empty, expected an input of which a part can be repeated",
-            show(&case.path)
-        );
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
     let (chosen, report) = find(args.pump, &case, &target, &limits)??;
     let mut out = Sink::stdout();
@@ -92,30 +92,29 @@ fn find(
     target: &Arc<Target>,
     limits: &Limits,
 ) -> Result<Result<(Chosen, Report)>> {
+    if case.input.is_empty() {
+        return Ok(Err(anyhow!(
+            "{}: empty, expected an input of which a part can be repeated",
+            show(&case.path)
+        )));
     }
-    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-    let (chosen, report) = on_guest_thread(|| -> Result<_> {
-        let chosen = match args.pump {
-            Some(range) => given(&case, range)?,
-            None => match find_pump(&target, &limits, &case.input)? {
+    on_guest_thread(|| {
+        let chosen = match pump {
+            Some(range) => match given(case, range) {
+                Ok(chosen) => chosen,
+                Err(why) => return Ok(Err(why)),
+            },
+            None => match find_pump(target, limits, &case.input)? {
                 Ok(found) => Chosen {
                     pump: found.pump,
                     searched: Some((found.candidates, found.execs)),
                 },
-                Err(why) => return Err(not_found(&case, why)),
+                Err(why) => return Ok(Err(not_found(case, why))),
             },
         };
-        let report = measure(&target, &limits, &case.input, chosen.pump)?;
-        Ok((chosen, report))
-    })?;
-    check(&case, &chosen, &report)?;
-    let mut out = Sink::stdout();
-    if args.json {
-        print_json(&mut out, &module, &case, &chosen, &report);
-    } else {
-        print(&mut out, &case, &chosen, &report);
-    }
-    Ok(exit_code::FINE)
+        let report = measure(target, limits, &case.input, chosen.pump)?;
+        Ok(check(case, &chosen, &report).map(|()| (chosen, report)))
+    })
 }
 
 /// The fragment that the user named.
@@ -157,7 +156,7 @@ fn not_found(case: &Case, why: NotFound) -> anyhow::Error {
             ),
             format!("sandglass perf TARGET.wasm {quoted} --pump START..END"),
         ),
-        NotFound::NoGrowth(count) => anyhow::anyhow!(
+        NotFound::NoGrowth(count) => anyhow!(
             "{file}: costs no more when any of {} in it is repeated, expected an input whose size is paid for",
             plural(count as u64, "fragment")
         ),
@@ -210,7 +209,7 @@ fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report, cost: Co
 /// What is repeated, and why that.
 fn family(case: &Case, chosen: &Chosen) -> String {
     let pump = chosen.pump;
-    out.line(&format!(
+    format!(
         "{}: bytes {}..{} \"{}\", {} in a row, {}",
         show(&case.path),
         pump.start,
@@ -225,16 +224,7 @@ fn family(case: &Case, chosen: &Chosen) -> String {
                 plural(execs, "execution")
             ),
         }
-    ));
-    table(out, &report.series.members);
-    if let Some(why) = end(&report.series.end) {
-        out.line(&format!("    ended: {why}"));
-    }
-    out.line(&format!("law: {}", report.total.tier));
-    for line in evidence(&report.total) {
-        out.line(&format!("    {line}"));
-    }
-    print_functions(out, &report.functions);
+    )
 }
 
 /// All members, or those that show the growth.
@@ -290,27 +280,6 @@ fn fragment(case: &Case, pump: Pump) -> String {
     let shown = &bytes[..bytes.len().min(FRAGMENT_BYTES_MAX)];
     let cut = if shown.len() < bytes.len() { "..." } else { "" };
     format!("{}{cut}", shown.escape_ascii())
-}
-
-fn predicted(certificate: &Certificate) -> String {
-    match certificate.predicted {
-        None => "nothing".to_owned(),
-        Some(value) => match u64::try_from(value) {
-            Ok(value) => number(value),
-            Err(_) => value.to_string(),
-        },
-    }
-}
-
-/// Thousandths as a decimal.
-fn milli(value: i32) -> String {
-    let sign = if value < 0 { "-" } else { "" };
-    let value = value.unsigned_abs();
-    format!("{sign}{}.{:03}", value / 1000, value % 1000)
-}
-
-fn percent(error: f64) -> String {
-    format!("{:.2} %", error * 100.0)
 }
 
 #[derive(Serialize)]
@@ -370,7 +339,7 @@ struct Family {
     ended: Option<String>,
 }
 
-fn print_json(out: &mut Sink, module: &Module, case: &Case, chosen: &Chosen, report: &Report) {
+fn print_json(out: &mut Sink, target: &Target, case: &Case, chosen: &Chosen, report: &Report) {
     for member in &report.series.members {
         let line = MemberLine {
             event: "member",

@@ -18,11 +18,12 @@ use crate::inputs::{self, Input};
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
-use crate::profile::{Run, csv, folded, json, profile, speedscope, text};
+use crate::profile::{Profile, Run, csv, folded, json, profile, speedscope, text};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
+use crate::store::read_record;
 
 /// What is to be run, and how.
 struct Asked {
@@ -31,6 +32,8 @@ struct Asked {
     inputs: Vec<Input>,
     warnings: Vec<String>,
 }
+    /// Of a single input what it is.
+    case: Option<Case>,
 
 pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
@@ -102,6 +105,30 @@ fn about(target: &str, against: Option<&Path>) -> String {
     let against = against.map_or(String::new(), |path| format!(", against {}", show(path)));
     format!("in {target}{against}")
 }
+fn page(
+    args: &PerfArgs,
+    module: &Module,
+    asked: &Asked,
+    base: &[Input],
+    profile: &Profile,
+) -> Result<String> {
+    let law = match &asked.case {
+        Some(case) => Some(perf::law(args.pump, case, &asked.target, &asked.limits)?),
+        None => None,
+    };
+    Ok(html(&Page {
+        title: args.file.to_string_lossy().into_owned(),
+        about: about(&module.path, args.against.as_deref()),
+        profile,
+        campaign: campaign(&args.file, &profile.runs)?,
+        law,
+        change: match (base, &asked.inputs[..]) {
+            ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
+            _ => None,
+        },
+    }))
+}
+
 
 /// Whether it is a folder, and not that of a finding.
 pub(super) fn is_folder_of_inputs(path: &Path) -> bool {
@@ -124,7 +151,13 @@ pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
 
 fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Result<Asked> {
     let (inputs, warnings) = read(path, module, guest)?;
-    let (target, limits) = if is_folder_of_inputs(path) {
+    let case = match is_folder_of_inputs(path) {
+        true => None,
+        false => Some(read_case(path, module, guest)?),
+    };
+    let (target, limits) = if let Some(case) = &case {
+        exact_for(case, module, target, guest)?
+    } else {
         let limits = wanted_limits(guest)?.with_fuel(Limits::STANDARD.fuel);
         let mut options = options(guest, target);
         if cost_model(guest).is_none()
@@ -134,8 +167,6 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
         }
         let target = Target::new(module.clone(), options, reset(guest.reset))?;
         (Arc::new(target), limits)
-    } else {
-        exact_for(&read_case(path, module, guest)?, module, target, guest)?
     };
     Ok(Asked {
         target,
@@ -146,6 +177,7 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
 }
 
 /// The inputs of a file, a finding, or a folder; and what was left out.
+        case,
 pub(super) fn read(
     path: &Path,
     module: &Module,

@@ -19,9 +19,11 @@ use crate::stack::exit_text;
 mod change;
 mod chart;
 mod flame;
+mod law;
 
 use chart::{Axis, Chart, brief};
 
+pub use law::Law;
 /// Rows of each table.
 const ROWS_MAX: usize = 25;
 
@@ -60,6 +62,9 @@ pub fn html(page: &Page<'_>) -> String {
         series(&mut body, campaign);
     }
     if let Some((seed, mutant)) = page.change {
+    if let Some(law) = &page.law {
+        law::section(&mut body, law);
+    }
         body.push_str("<h2>What was changed</h2>\n");
         let (change, note) = change::change(seed, mutant);
         let _ = write!(body, "<p>{}</p>\n{change}", note.unwrap_or_default());
@@ -79,7 +84,7 @@ pub fn html(page: &Page<'_>) -> String {
 {}</style>
 </head>
 <body>
-{body}<footer>Made by sandglass {}. Fuel counts the operators of the original module, and bulk work and host calls by size; it is the same on every machine.</footer>
+{body}<footer>Made by sandglass {}. Fuel counts {}, and bulk work and host calls by size; it is the same on every machine.</footer>
 <script>
 {}</script>
 </body>
@@ -274,9 +279,13 @@ fn costs(body: &mut String, profile: &Profile) {
 fn series(body: &mut String, campaign: &Campaign) {
     let _ = write!(
         body,
-        "<h2>The campaign</h2>\n<p>{}, {}. Dashed lines are where a curve first reaches the quartiles of its values; the median's are red.</p>\n<div class=\"charts\">\n",
+        "<h2>The campaign</h2>\n<p>{}, {}. Dashed lines are where a curve first reaches the quartiles of its values; the median's are red.{}</p>\n<div class=\"charts\">\n",
         escape(&printable(&campaign.title)),
-        plural(campaign.execs, "execution")
+        plural(campaign.execs, "execution"),
+        match campaign.is_cut {
+            true => " Its log is long: this is its beginning.",
+            false => "",
+        }
     );
     let curves = [
         (&campaign.fuel, "fuel", "Costliest input so far"),
@@ -299,7 +308,7 @@ fn series(body: &mut String, campaign: &Campaign) {
             let at = points.len() * quarter / 4;
             chart.quartile(numbers[at.min(numbers.len() - 1)], quarter == 2);
         }
-        chart.steps(&numbers, execs);
+        chart.steps(&thinned(&numbers, POINTS_MAX), execs);
         let _ = writeln!(
             body,
             "<figure><figcaption>{caption}</figcaption>{}</figure>",
@@ -334,6 +343,16 @@ fn series(body: &mut String, campaign: &Campaign) {
 }
 
 fn lines(body: &mut String, profile: &Profile) {
+/// At most about so many points, the first and the last among them: a curve of more looks the same.
+fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    let every = points.len().div_ceil(most.max(1)).max(1);
+    let kept = points.iter().step_by(every).copied();
+    let last = points
+        .last()
+        .filter(|_| (points.len().max(1) - 1) % every != 0);
+    kept.chain(last.copied()).collect()
+}
+
     if profile.lines.is_empty() {
         return;
     }
@@ -410,4 +429,20 @@ fn runs(body: &mut String, profile: &Profile) {
     });
     table(body, &columns, rows);
     rest(body, profile.runs.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thinned;
+
+    #[test]
+    fn long_curves_keep_their_ends() {
+        let points: Vec<(f64, f64)> = (0..10).map(|n| (f64::from(n), 0.0)).collect();
+        let xs = |most| -> Vec<f64> { thinned(&points, most).iter().map(|p| p.0).collect() };
+        assert_eq!(xs(10).len(), 10);
+        assert_eq!(xs(5), [0.0, 2.0, 4.0, 6.0, 8.0, 9.0]);
+        assert_eq!(xs(3), [0.0, 4.0, 8.0, 9.0]);
+        assert_eq!(xs(4), [0.0, 3.0, 6.0, 9.0]);
+        assert!(thinned(&[], 3).is_empty());
+    }
 }
