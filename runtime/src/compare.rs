@@ -20,6 +20,8 @@ use crate::profile::tree::{FunctionCost, Side};
 use crate::profile::{Profile, Profiler};
 use crate::target::{Module, Target};
 
+pub mod growth;
+
 /// One input in both builds.
 #[derive(Clone, Debug)]
 pub struct Pair {

@@ -12,25 +12,32 @@ use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::profile::{read, refuse_property};
+use crate::compare::growth::{Change, Family, families};
 use crate::compare::{Comparison, Pair, Reached, check, compare};
 use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
 use crate::profile::html::{Page, html};
-use crate::profile::tree::Side;
 use crate::profile::text::counts;
+use crate::profile::tree::Side;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
-use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 use crate::store::record::is_plain;
+use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Inputs of each kind that are shown.
 const INPUTS_MAX: usize = 10;
 
 /// Functions that are shown.
 const FUNCTIONS_MAX: usize = 16;
+
+/// Inputs whose laws are compared when the gate wants it and nobody says how many.
+const GROWTH_DEFAULT: u32 = 3;
+
+/// Characters of a fragment that are shown.
+const FRAGMENT_CHARS_MAX: usize = 40;
 
 /// Names of functions that only one build enters.
 const ONLY_MAX: usize = 5;
@@ -51,8 +58,24 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         )?))
     };
     let (new, old) = (target(new, &args.new)?, target(old, &args.old)?);
-    let comparison = on_guest_thread(|| compare(&new, &old, &limits, &inputs))?;
-    let failing = failing(&comparison, args.max_slowdown);
+    let grown = args
+        .growth
+        .or(args.no_faster_growth.then_some(GROWTH_DEFAULT));
+    let (comparison, families) = on_guest_thread(|| -> Result<_> {
+        let comparison = compare(&new, &old, &limits, &inputs)?;
+        let families = match grown {
+            Some(most) => {
+                let pairs = &comparison.pairs;
+                families(&new, &old, &limits, &inputs, pairs, most as usize)?
+            }
+            None => Vec::new(),
+        };
+        Ok((comparison, families))
+    })?;
+    let mut failing = failing(&comparison, args.max_slowdown);
+    if args.no_faster_growth {
+        failing.extend(growing_faster(&families));
+    }
     if let Some(path) = &args.html {
         let page = html(&Page {
             title: args.corpus.to_string_lossy().into_owned(),
@@ -68,12 +91,18 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         for text in warnings {
             out.line(&Event::Warning(Warning { text }).to_json());
         }
-        print_json(&mut out, [&new, &old], &comparison, &failing);
+        print_json(&mut out, [&new, &old], &comparison, &families, &failing);
     } else {
         for warning in warnings {
             out.line(&format!("warning: {warning}"));
         }
-        print(&mut out, &args, &comparison, &failing);
+        print(&mut out, &args, &comparison);
+        if grown.is_some() {
+            growth(&mut out, &families);
+        }
+        for why in &failing {
+            out.line(&format!("FAILED: {why}"));
+        }
     }
     Ok(if failing.is_empty() {
         exit_code::FINE
@@ -109,12 +138,50 @@ fn failing(comparison: &Comparison, max_slowdown: Option<u64>) -> Vec<String> {
     why
 }
 
+/// Why the gate on growth fails, if it does. One input can have two families.
+fn growing_faster(families: &[Family]) -> Option<String> {
+    let faster = families.iter().filter(|f| f.change() == Change::Faster);
+    let mut names: Vec<&str> = faster.map(|family| &*family.name).collect();
+    names.dedup();
+    let verb = if names.len() == 1 { "grows" } else { "grow" };
+    let inputs = plural(names.len() as u64, "input");
+    (!names.is_empty()).then(|| format!("{inputs} {verb} faster in cost than before"))
+}
+
+fn growth(out: &mut Sink, families: &[Family]) {
+    if families.is_empty() {
+        out.line("growth: no input costs more when a part of it is repeated");
+        return;
+    }
+    out.line("growth of cost when a part is repeated:");
+    for family in families {
+        let [new, old] = family.growth.each_ref().map(|growth| &growth.tier);
+        let change = match family.change() {
+            Change::Same => "no other class".to_owned(),
+            change => change.name().to_owned(),
+        };
+        let mut fragment = family.fragment.clone();
+        if fragment.len() > FRAGMENT_CHARS_MAX {
+            fragment.truncate(FRAGMENT_CHARS_MAX);
+            fragment.push_str("...");
+        }
+        out.line(&format!(
+            "    {}, bytes {}..{} \"{fragment}\": {change}; {new} ({}), before {old} ({})",
+            printable(&family.name),
+            family.pump.start,
+            family.pump.end,
+            new.name(),
+            old.name()
+        ));
+    }
+}
+
 fn are(count: u64) -> String {
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb}", plural(count, "input"))
 }
 
-fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison, failing: &[String]) {
+fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison) {
     let pairs = &comparison.pairs;
     let totals = Side::ALL.map(|side| comparison.profile.total(side));
     out.line(&format!(
@@ -150,9 +217,6 @@ fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison, failing: &
             ),
         }
     ));
-    for why in failing {
-        out.line(&format!("FAILED: {why}"));
-    }
 }
 
 fn verdicts(out: &mut Sink, pairs: &[Pair]) {
@@ -303,6 +367,19 @@ enum Line<'a> {
         calls: u64,
         calls_before: u64,
     },
+    Growth {
+        file: &'a str,
+        start: usize,
+        end: usize,
+        fragment: &'a str,
+        change: &'static str,
+        class: Option<String>,
+        class_before: Option<String>,
+        tier: &'static str,
+        tier_before: &'static str,
+        law: String,
+        law_before: String,
+    },
     Summary {
         target: &'a str,
         target_before: &'a str,
@@ -312,6 +389,8 @@ enum Line<'a> {
         verdicts_changed: usize,
         fuel: u64,
         fuel_before: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        growing_faster: Option<usize>,
         median: Option<f64>,
         geometric_mean: Option<f64>,
         reached: ReachedLine,
@@ -347,6 +426,7 @@ fn print_json(
     comparison: &Comparison,
     failing: &[String],
 ) {
+    families: &[Family],
     let mut line = |line: &Line<'_>| {
         out.line(&serde_json::to_string(line).expect("numbers and text"));
     };
@@ -376,6 +456,23 @@ fn print_json(
     }
     let ratios = comparison.ratios();
     let changed = comparison.pairs.iter().filter(|pair| !pair.same_verdict());
+    for family in families {
+        let [tier, before] = family.growth.each_ref().map(|growth| &growth.tier);
+        line(&Line::Growth {
+            file: &family.name,
+            start: family.pump.start,
+            end: family.pump.end,
+            fragment: &family.fragment,
+            change: family.change().name(),
+            class: tier.class(),
+            class_before: before.class(),
+            tier: tier.name(),
+            tier_before: before.name(),
+            law: tier.to_string(),
+            law_before: before.to_string(),
+        });
+    }
+    let faster = families.iter().filter(|f| f.change() == Change::Faster);
     line(&Line::Summary {
         target: &new.module.path,
         target_before: &old.module.path,
@@ -386,6 +483,7 @@ fn print_json(
         fuel: comparison.profile.total(Side::Now),
         fuel_before: comparison.profile.total(Side::Before),
         median: ratios.map(|(median, _)| median),
+        growing_faster: (!families.is_empty()).then(|| faster.count()),
         #[serde(skip_serializing_if = "is_plain")]
         cost_model: CostModel,
         geometric_mean: ratios.map(|(_, mean)| mean),
