@@ -89,6 +89,9 @@ pub struct Kept {
     pub reason: String,
     /// Edges that it was first to reach.
     pub new_edges: u64,
+    /// How it was made, where the guidance tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
     /// Time of all sessions; the only field that differs between equal campaigns.
     pub elapsed_ms: u64,
 }
@@ -229,12 +232,12 @@ pub struct Summary {
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
-    pub seed: u64,
-    /// Threads of this session.
-    pub workers: u64,
     /// Name of the guidance.
     pub guidance: String,
     /// Seed of the campaign.
+    pub seed: u64,
+    /// Threads of this session.
+    pub workers: u64,
     /// Executions planned at once, a constant of the guidance.
     pub batch: u64,
     /// Why the session ended.

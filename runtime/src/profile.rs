@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::Exit;
-use sandglass_instrument::ProbeMap;
-use sandglass_instrument::{CostModel, ProbeMap};
 use sandglass_instrument::symbols::Symbols;
+use sandglass_instrument::{CostModel, ProbeMap};
 use sandglass_sandbox::{Build, Limits, ProfileFrame, Sandbox};
 
 use crate::inputs::Input;
@@ -23,8 +22,8 @@ pub mod folded;
 pub mod html;
 pub mod json;
 pub mod lines;
-mod stacks;
 pub mod speedscope;
+mod stacks;
 pub mod text;
 pub mod tree;
 

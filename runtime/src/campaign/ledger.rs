@@ -226,6 +226,7 @@ impl<'a> Ledger<'a> {
                 id,
                 reason,
                 new_edges,
+                made_by,
                 trial,
             } => {
                 let testcase = engine.corpus().get(id);
@@ -239,6 +240,7 @@ impl<'a> Ledger<'a> {
                     bytes,
                     reason: reason.name().to_owned(),
                     new_edges: u64::from(new_edges),
+                    made_by,
                     elapsed_ms: self.clock.elapsed_ms(),
                 }));
             }

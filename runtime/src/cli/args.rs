@@ -306,6 +306,9 @@ pub struct PerfArgs {
     /// Write the profile as a table
     #[arg(long, value_name = "FILE", conflicts_with = "pump")]
     pub csv: Option<PathBuf>,
+    /// Write what a campaign of `perun` found as Perun does, into a new folder
+    #[arg(long, value_name = "DIR", conflicts_with = "pump")]
+    pub perun_out: Option<PathBuf>,
     /// One JSON object a line for all there is, the last one is the summary
     #[arg(long)]
     pub json: bool,
@@ -323,6 +326,7 @@ impl PerfArgs {
             &self.folded,
             &self.speedscope,
             &self.csv,
+            &self.perun_out,
         ];
         self.profile || files.iter().any(|file| file.is_some())
     }
@@ -357,14 +361,14 @@ pub struct CompareArgs {
     /// Fail when the cost of one of those grows faster than before [of 3, unless --growth says otherwise]
     #[arg(long)]
     pub no_faster_growth: bool,
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its own docs would become help text")]
     /// Write what differs as a page that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// One JSON object a line for inputs and functions, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
 }
 

@@ -82,6 +82,7 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
             about: format!("in {}, against {}", show(&args.new), show(&args.old)),
             profile: &comparison.profile,
             campaign: None,
+            law: None,
             change: None,
         });
         fs::write(path, page).map_err(|e| io(path, "write", &e))?;
@@ -111,7 +112,6 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
     })
 }
 
-            law: None,
 /// Why the gate fails: a line for each reason.
 fn failing(comparison: &Comparison, max_slowdown: Option<u64>) -> Vec<String> {
     let mut why = Vec::new();
@@ -193,6 +193,9 @@ fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison) {
         number(totals[1]),
         change(totals)
     ));
+    if let Some(line) = counts(comparison.profile.cost) {
+        out.line(&line);
+    }
     if let Some((median, mean)) = comparison.ratios() {
         out.line(&format!(
             "cost by input: median {median:.3}, geometric mean {mean:.3} of before"
@@ -258,9 +261,6 @@ fn costs(out: &mut Sink, pairs: &[Pair]) {
         cross(b, a).cmp(&cross(a, b)).then(a.name.cmp(&b.name))
     });
     out.line(&format!("{:>16} {:>16} {:>10}  input", "now", "before", ""));
-    if let Some(line) = counts(comparison.profile.cost) {
-        out.line(&line);
-    }
     for pair in changed.iter().take(INPUTS_MAX) {
         out.line(&format!(
             "{:>16} {:>16} {:>10}  {}",
@@ -385,12 +385,14 @@ enum Line<'a> {
         target_before: &'a str,
         target_hash: &'a str,
         target_hash_before: &'a str,
+        #[serde(skip_serializing_if = "is_plain")]
+        cost_model: CostModel,
         inputs: usize,
         verdicts_changed: usize,
-        fuel: u64,
-        fuel_before: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         growing_faster: Option<usize>,
+        fuel: u64,
+        fuel_before: u64,
         median: Option<f64>,
         geometric_mean: Option<f64>,
         reached: ReachedLine,
@@ -424,9 +426,9 @@ fn print_json(
     out: &mut Sink,
     [new, old]: [&Target; 2],
     comparison: &Comparison,
+    families: &[Family],
     failing: &[String],
 ) {
-    families: &[Family],
     let mut line = |line: &Line<'_>| {
         out.line(&serde_json::to_string(line).expect("numbers and text"));
     };
@@ -454,8 +456,6 @@ fn print_json(
             calls_before: function.calls[1],
         });
     }
-    let ratios = comparison.ratios();
-    let changed = comparison.pairs.iter().filter(|pair| !pair.same_verdict());
     for family in families {
         let [tier, before] = family.growth.each_ref().map(|growth| &growth.tier);
         line(&Line::Growth {
@@ -473,23 +473,23 @@ fn print_json(
         });
     }
     let faster = families.iter().filter(|f| f.change() == Change::Faster);
+    let ratios = comparison.ratios();
+    let changed = comparison.pairs.iter().filter(|pair| !pair.same_verdict());
     line(&Line::Summary {
         target: &new.module.path,
         target_before: &old.module.path,
         target_hash: &new.module.hash,
         target_hash_before: &old.module.hash,
+        cost_model: comparison.profile.cost,
         inputs: comparison.pairs.len(),
         verdicts_changed: changed.count(),
+        growing_faster: (!families.is_empty()).then(|| faster.count()),
         fuel: comparison.profile.total(Side::Now),
         fuel_before: comparison.profile.total(Side::Before),
         median: ratios.map(|(median, _)| median),
-        growing_faster: (!families.is_empty()).then(|| faster.count()),
-        #[serde(skip_serializing_if = "is_plain")]
-        cost_model: CostModel,
         geometric_mean: ratios.map(|(_, mean)| mean),
         reached: reached(&comparison.reached[0]),
         reached_before: reached(&comparison.reached[1]),
         failed: failing,
     });
 }
-        cost_model: comparison.profile.cost,

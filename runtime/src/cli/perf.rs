@@ -298,8 +298,6 @@ struct LawLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
     /// In the largest member.
-    #[serde(skip_serializing_if = "is_plain")]
-    cost_model: CostModel,
     fuel: u64,
     tier: &'static str,
     law: String,
@@ -331,6 +329,8 @@ struct CertificateLine {
 struct Family {
     target: String,
     target_hash: String,
+    #[serde(skip_serializing_if = "is_plain")]
+    cost_model: CostModel,
     file: String,
     start: usize,
     end: usize,

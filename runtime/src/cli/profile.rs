@@ -15,6 +15,7 @@ use crate::config::{cost_model, options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
+use crate::perun::PerunFiles;
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
@@ -22,8 +23,8 @@ use crate::profile::{Profile, Run, csv, folded, json, profile, speedscope, text}
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
-use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 use crate::store::read_record;
+use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// What is to be run, and how.
 struct Asked {
@@ -31,9 +32,9 @@ struct Asked {
     limits: Limits,
     inputs: Vec<Input>,
     warnings: Vec<String>,
-}
     /// Of a single input what it is.
     case: Option<Case>,
+}
 
 pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
@@ -45,6 +46,15 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     };
     let profile =
         on_guest_thread(|| profile(&asked.target, &asked.limits, &asked.inputs, &base.0))?;
+    // Before anything is printed: it can fail.
+    let page = match &args.html {
+        Some(_) => Some(page(args, &module, &asked, &base.0, &profile)?),
+        None => None,
+    };
+    let perun = match &args.perun_out {
+        Some(_) => Some(PerunFiles::of(&args.file, &asked.inputs, &profile.runs)?),
+        None => None,
+    };
     let mut out = Sink::stdout();
     if args.json {
         for text in asked.warnings.iter().chain(&base.1) {
@@ -83,28 +93,18 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         speedscope::speedscope(&profile, &title)
     })?;
     wrote(&args.csv, &|| csv::csv(&profile))?;
-    if args.html.is_some() {
-        let campaign = campaign(&args.file, &profile.runs)?;
-        wrote(&args.html, &|| {
-            html(&Page {
-                title: title.to_string(),
-                about: about(&module.path, args.against.as_deref()),
-                profile: &profile,
-                campaign: campaign.clone(),
-                change: match (&base.0[..], &asked.inputs[..]) {
-                    ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
-                    _ => None,
-                },
-            })
-        })?;
+    if let Some(page) = page {
+        wrote(&args.html, &|| page.clone())?;
+    }
+    if let Some((folder, files)) = args.perun_out.as_ref().zip(perun) {
+        files.write(folder)?;
+        if !args.json {
+            out.line(&format!("wrote {}", show(folder)));
+        }
     }
     Ok(exit_code::FINE)
 }
 
-fn about(target: &str, against: Option<&Path>) -> String {
-    let against = against.map_or(String::new(), |path| format!(", against {}", show(path)));
-    format!("in {target}{against}")
-}
 fn page(
     args: &PerfArgs,
     module: &Module,
@@ -129,6 +129,10 @@ fn page(
     }))
 }
 
+fn about(target: &str, against: Option<&Path>) -> String {
+    let against = against.map_or(String::new(), |path| format!(", against {}", show(path)));
+    format!("in {target}{against}")
+}
 
 /// Whether it is a folder, and not that of a finding.
 pub(super) fn is_folder_of_inputs(path: &Path) -> bool {
@@ -173,11 +177,11 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
         limits,
         inputs,
         warnings,
+        case,
     })
 }
 
 /// The inputs of a file, a finding, or a folder; and what was left out.
-        case,
 pub(super) fn read(
     path: &Path,
     module: &Module,

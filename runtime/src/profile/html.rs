@@ -17,13 +17,14 @@ use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
 
 mod change;
-mod chart;
+pub(crate) mod chart;
 mod flame;
 mod law;
 
+pub(crate) use change::changes;
 use chart::{Axis, Chart, brief};
-
 pub use law::Law;
+
 /// Rows of each table.
 const ROWS_MAX: usize = 25;
 
@@ -40,11 +41,11 @@ pub struct Page<'a> {
     pub profile: &'a Profile,
     /// The campaign whose corpus it is.
     pub campaign: Option<Campaign>,
+    /// The law by which an input's cost grows; or why there is none.
+    pub law: Option<Result<Law, String>>,
     /// A seed and what was made of it, to be compared.
     pub change: Option<(&'a [u8], &'a [u8])>,
 }
-    /// The law by which an input's cost grows; or why there is none.
-    pub law: Option<Result<Law, String>>,
 
 /// The page.
 pub fn html(page: &Page<'_>) -> String {
@@ -61,10 +62,10 @@ pub fn html(page: &Page<'_>) -> String {
     if let Some(campaign) = &page.campaign {
         series(&mut body, campaign);
     }
-    if let Some((seed, mutant)) = page.change {
     if let Some(law) = &page.law {
         law::section(&mut body, law);
     }
+    if let Some((seed, mutant)) = page.change {
         body.push_str("<h2>What was changed</h2>\n");
         let (change, note) = change::change(seed, mutant);
         let _ = write!(body, "<p>{}</p>\n{change}", note.unwrap_or_default());
@@ -93,17 +94,17 @@ pub fn html(page: &Page<'_>) -> String {
         escape(&printable(&page.title)),
         include_str!("html/page.css"),
         env!("CARGO_PKG_VERSION"),
-        include_str!("html/page.js"),
-    )
-}
-
-/// Text for an element or a quoted attribute.
-fn escape(text: &str) -> String {
         match profile.cost {
             CostModel::Plain => "the operators of the original module",
             CostModel::Native =>
                 "what the operators of the original module come to in x86-64 instructions (--cost-model native)",
         },
+        include_str!("html/page.js"),
+    )
+}
+
+/// Text for an element or a quoted attribute.
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -342,7 +343,6 @@ fn series(body: &mut String, campaign: &Campaign) {
     table(body, &columns, rows);
 }
 
-fn lines(body: &mut String, profile: &Profile) {
 /// At most about so many points, the first and the last among them: a curve of more looks the same.
 fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     let every = points.len().div_ceil(most.max(1)).max(1);
@@ -353,6 +353,7 @@ fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     kept.chain(last.copied()).collect()
 }
 
+fn lines(body: &mut String, profile: &Profile) {
     if profile.lines.is_empty() {
         return;
     }

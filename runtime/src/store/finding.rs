@@ -80,6 +80,9 @@ pub struct FindingRecord {
     pub seed: u64,
     /// The execution that found it, counted from 0.
     pub trial: u64,
+    /// How it was made, where the guidance tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
 }
 
 /// A finding about to be written.
@@ -237,11 +240,12 @@ pub(super) mod tests {
                 generator_hash: None,
                 args: vec![],
                 stub_imports: false,
+                cost_model: CostModel::Plain,
                 limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),
                 seed: 1,
-                cost_model: CostModel::Plain,
                 trial: 9,
+                made_by: None,
             },
             input,
             choices: None,
