@@ -21,10 +21,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let mut all: Vec<Subject> = Vec::new();
     for bench in BENCH {
         let quarter = |n: usize| bench.input[..bench.input.len() * n / 4].to_vec();
+        let mut inputs: Vec<Vec<u8>> = (1..=4).map(quarter).collect();
+        inputs.dedup();
         all.push(Subject {
             name: bench.name.to_owned(),
             wasm: bench.wasm.to_vec(),
-            inputs: (1..=4).map(quarter).collect(),
+            inputs,
         });
     }
     for costly in COSTLY {
