@@ -111,9 +111,13 @@ impl Costs {
         let Some(weights) = &self.weights else {
             return plain(instr);
         };
+        // One of ours, or walrus's, is at no place of the original.
+        if loc.is_default() {
+            return plain(instr);
+        }
         match weights.binary_search_by_key(&loc.data(), |weight| weight.0) {
-            Ok(at) if !loc.is_default() => weights[at].1.into(),
-            _ => plain(instr),
+            Ok(at) => weights[at].1.into(),
+            Err(_) => plain(instr),
         }
     }
 }
