@@ -16,6 +16,7 @@ use sandglass_benches::{Size, heading, in_turns};
 use sandglass_engine::guidance::{ALL, InputKind};
 use sandglass_engine::{Config, Drawing, Engine, Interest, Judging, Rng, Source, Spec};
 use sandglass_guests::{RUST_DEMO, generator};
+use sandglass_instrument::CostModel;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::campaign::workers::{Pool, Stop};
 use sandglass_runtime::target::{Module, Reset, Target, Worker};
@@ -95,7 +96,7 @@ fn guidances(size: Size) {
         let wasm = generator("json").wasm.to_vec();
         let module = Module::check("generator", wasm, &limits).expect("a guest of ours");
         sandbox(&Arc::new(
-            Target::of_generator(module, false, Reset::Hot).expect("a generator"),
+            Target::of_generator(module, false, CostModel::Plain, Reset::Hot).expect("a generator"),
         ))
     };
     let fresh = |seed| Drawing::new(Source::Fresh(Rng::new(seed)), 10_240);

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use sandglass_engine::laws::pump::Pump;
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
-use sandglass_runtime::profile::html::{Page, html};
+use sandglass_runtime::profile::html::{Law, Page, html};
 use sandglass_runtime::profile::profile;
 use sandglass_runtime::target::{Module, Reset, Target};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
@@ -45,13 +47,29 @@ fn page() -> String {
         [input(seed), input(b"")],
     );
     let profile = on_guest_thread(|| profile(&target, &Limits::STANDARD, &inputs, &base)).unwrap();
+    let law = law(&target);
     html(&Page {
         title: HOSTILE.to_owned(),
         about: HOSTILE.to_owned(),
         profile: &profile,
         campaign: None,
+        law: Some(Ok(law)),
         change: Some((seed, mutant)),
     })
+}
+
+/// A law with a hostile name.
+fn law(target: &Arc<Target>) -> Law {
+    let pump = Pump {
+        start: 0,
+        end: 1,
+        count: 1,
+    };
+    let report = on_guest_thread(|| measure(target, &Limits::STANDARD, b"x", pump)).unwrap();
+    Law {
+        family: HOSTILE.to_owned(),
+        report,
+    }
 }
 
 /// What a browser made of a page, after its scripts; `None` without one.
@@ -85,6 +103,9 @@ fn a_page_opens_in_a_browser() {
         "<i>mutant",
     ] {
         assert!(!page.contains(part), "{part} in\n{page}");
+    }
+    for part in ["How the cost grows", "tier: exact", "certificate: n = "] {
+        assert!(page.contains(part), "{part} is missing in\n{page}");
     }
     // What a user would do, at the end of the page.
     let user = r##"<script>

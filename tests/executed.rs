@@ -5,12 +5,21 @@ use std::sync::Arc;
 
 use sandglass_engine::Interest;
 use sandglass_guests::{DEMOS, PLANTED, PLANTED_SEED, SUBJECTS, WAT, seeds, subject};
-use sandglass_instrument::{executed, spent};
+use sandglass_instrument::{CostModel, executed, spent};
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
-/// Compares the two sums for each input; how many operators ran at all.
+/// Compares the two sums for each input, in either unit of fuel; how many operators ran at all.
 fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
-    let Ok(program) = Program::build(wasm, Build::Fast, &Options::default(), None) else {
+    let ran = CostModel::ALL.map(|cost| check_model(name, wasm, inputs, cost));
+    ran[0]
+}
+
+fn check_model(name: &str, wasm: &[u8], inputs: &[Vec<u8>], cost: CostModel) -> u64 {
+    let options = Options {
+        cost,
+        ..Options::default()
+    };
+    let Ok(program) = Program::build(wasm, Build::Fast, &options, None) else {
         return 0;
     };
     let limits = Limits {
@@ -35,7 +44,7 @@ fn check(name: &str, wasm: &[u8], inputs: &[Vec<u8>]) -> u64 {
         let ran = executed(wasm, map, &counts).expect("it was accepted");
         assert!(ran.is_sorted(), "{name}");
         let costs = spent(wasm, map, &counts).expect("it was accepted");
-        let added: u64 = costs.iter().map(|(_, count)| count).sum();
+        let added: u64 = costs.iter().map(|spent| spent.fuel).sum();
         assert_eq!(
             added, weighed,
             "{name}: input {input:?}, {:?}",

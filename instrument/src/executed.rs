@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 use wasmparser::{BinaryReaderError, Catch, FunctionBody, Operator, Parser, Payload};
 
-use crate::cost::is_free;
 use crate::probes::{ArmKind, ProbeMap};
 
 /// How often each operator ran: its offset in the original file, and the count. Ascending by offset;
@@ -29,32 +28,53 @@ pub fn executed(
     map: &ProbeMap,
     counts: &[u64],
 ) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
-    walk(wasm, map, counts, |_| true)
+    let mut found = Vec::new();
+    walk(wasm, map, counts, |_, offset, count| {
+        found.push((offset, count))
+    })?;
+    Ok(found)
 }
 
-/// As [`executed`], of the operators that cost fuel: each costs one whenever it runs. So the counts add
-/// up to the fuel of the runs without what bulk work and host calls cost by their size.
+/// What an operator cost in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// Its offset in the original file.
+    pub offset: u32,
+    /// How often it ran.
+    pub count: u64,
+    /// Its fuel, that of all its runs.
+    pub fuel: u64,
+}
+
+/// As [`executed`], of the operators that cost fuel, which adds up to the fuel of the runs without what
+/// bulk work and host calls cost by their size.
 ///
 /// # Errors
 /// As [`executed`].
 ///
 /// # Panics
 /// As [`executed`].
-pub fn spent(
-    wasm: &[u8],
-    map: &ProbeMap,
-    counts: &[u64],
-) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
-    walk(wasm, map, counts, |operator| !is_free(operator))
+pub fn spent(wasm: &[u8], map: &ProbeMap, counts: &[u64]) -> Result<Vec<Spent>, BinaryReaderError> {
+    let mut found = Vec::new();
+    walk(wasm, map, counts, |operator, offset, count| {
+        let cost = map.cost.of(operator);
+        if cost > 0 {
+            found.push(Spent {
+                offset,
+                count,
+                fuel: count.saturating_mul(cost.into()),
+            });
+        }
+    })?;
+    Ok(found)
 }
 
 fn walk(
     wasm: &[u8],
     map: &ProbeMap,
     counts: &[u64],
-    wanted: impl Fn(&Operator<'_>) -> bool,
-) -> Result<Vec<(u32, u64)>, BinaryReaderError> {
-    let mut found = Vec::new();
+    mut ran: impl FnMut(&Operator<'_>, u32, u64),
+) -> Result<(), BinaryReaderError> {
     let mut functions = map.functions.iter().enumerate();
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::CodeSectionEntry(body) = payload?
@@ -70,14 +90,10 @@ fn walk(
             // The first time for what goes back to the heads of loops alone.
             walk.function(&body, counts[position], &mut |_, _, _| {})?;
             walk.knows_heads = true;
-            walk.function(&body, counts[position], &mut |operator, offset, count| {
-                if wanted(operator) {
-                    found.push((offset, count));
-                }
-            })?;
+            walk.function(&body, counts[position], &mut ran)?;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A block that is open.

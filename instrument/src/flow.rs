@@ -15,7 +15,7 @@ use walrus::LocalFunction;
 use walrus::ir::{self, Instr, InstrLocId, InstrSeqId};
 
 use crate::calls::CallGraph;
-use crate::cost::cost;
+use crate::cost::Costs;
 use crate::emit::Place;
 use crate::probes::ArmKind;
 
@@ -61,6 +61,7 @@ enum Goal {
 struct Walk<'a> {
     func: &'a LocalFunction,
     calls: &'a CallGraph,
+    costs: &'a Costs,
     /// Fuel of what follows a branch to a block that is open.
     exits: BTreeMap<InstrSeqId, Goal>,
     /// Arms that wait for the fuel of a loop's first segment.
@@ -70,10 +71,11 @@ struct Walk<'a> {
 
 /// Finds the decisions of `func` and weighs its segments. Recursion follows the nesting of
 /// blocks, which `accept` bounds.
-pub(crate) fn analyse(func: &LocalFunction, calls: &CallGraph) -> Flow {
+pub(crate) fn analyse(func: &LocalFunction, calls: &CallGraph, costs: &Costs) -> Flow {
     let mut walk = Walk {
         func,
         calls,
+        costs,
         exits: BTreeMap::new(),
         waiting: BTreeMap::new(),
         flow: Flow::default(),
@@ -93,6 +95,7 @@ impl Walk<'_> {
         let mut ahead = after;
         for (position, (instr, loc)) in func.block(id).instrs.iter().enumerate().rev() {
             let at = (id, position);
+            let cost = self.costs.of(instr, *loc);
             match instr {
                 Instr::Block(ir::Block { seq }) => {
                     self.exits.insert(*seq, Goal::Known(ahead));
@@ -135,7 +138,7 @@ impl Walk<'_> {
                             (ArmKind::Else, Goal::Known(otherwise)),
                         ],
                     );
-                    ahead = 1;
+                    ahead = cost;
                 }
                 Instr::BrIf(ir::BrIf { block }) => {
                     let taken = self.exits[block];
@@ -147,7 +150,7 @@ impl Walk<'_> {
                             (ArmKind::NotTaken, Goal::Known(ahead)),
                         ],
                     );
-                    ahead = 1;
+                    ahead = cost;
                 }
                 Instr::BrTable(ir::BrTable { blocks, default }) => {
                     let slots = blocks
@@ -157,14 +160,14 @@ impl Walk<'_> {
                     let mut arms = slots.collect::<Vec<_>>();
                     arms.push((ArmKind::Default, self.exits[default]));
                     self.decide(at, *loc, arms);
-                    ahead = 1;
+                    ahead = cost;
                 }
                 Instr::Br(ir::Br { block }) => {
                     ahead = match self.exits[block] {
-                        Goal::Known(fuel) => fuel + 1,
+                        Goal::Known(fuel) => fuel + cost,
                         head => {
                             self.decide(at, *loc, vec![(ArmKind::BackEdge, head)]);
-                            1
+                            cost
                         }
                     };
                 }
@@ -173,19 +176,19 @@ impl Walk<'_> {
                 | Instr::ReturnCallIndirect(_)
                 | Instr::ReturnCallRef(_)
                 | Instr::Throw(_)
-                | Instr::ThrowRef(_) => ahead = 1,
+                | Instr::ThrowRef(_) => ahead = cost,
                 Instr::Unreachable(_) => ahead = 0,
                 _ if loc.is_default() => {}
                 _ if self.calls.may_throw(instr) => {
                     self.decide(at, *loc, vec![(ArmKind::Returned, Goal::Known(ahead))]);
-                    ahead = 1;
+                    ahead = cost;
                 }
                 _ => {
                     if ahead > 0 && can_end(instr) {
                         let rest = u32::try_from(ahead).unwrap_or(u32::MAX);
                         self.flow.rests.push((loc.data(), rest));
                     }
-                    ahead += cost(instr);
+                    ahead += cost;
                 }
             }
         }

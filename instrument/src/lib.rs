@@ -39,14 +39,15 @@ use walrus::{
     CodeTransform, CustomSection, FunctionId, FunctionKind, Module, ModuleConfig, ValType,
 };
 
-pub use cost::COST_VERSION;
+pub use cost::{COST_VERSION, CostModel};
 pub use error::InstrumentError;
-pub use executed::{executed, spent};
+pub use executed::{Spent, executed, spent};
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
 
 use allocator::Allocator;
 use calls::CallGraph;
+use cost::Costs;
 use emit::Code;
 use layout::Layout;
 use passes::{
@@ -118,6 +119,7 @@ struct Instrumenter {
     named: BTreeMap<u32, compares::TextKind>,
     code: Arc<Mutex<Transform>>,
     allocator: Option<Allocator>,
+    costs: Costs,
 }
 
 impl Instrumenter {
@@ -146,6 +148,8 @@ impl Instrumenter {
             .filter(|f| matches!(f.kind, FunctionKind::Local(_)));
         let mut functions = functions.map(|f| f.id()).collect::<Vec<_>>();
         functions.sort();
+        let costs = Costs::new(probes.cost, wasm)
+            .map_err(|error| InstrumentError::Parse(error.to_string()))?;
         let visible_nans = if probes.nans {
             nans::visible(wasm, probes.compares)
         } else {
@@ -163,6 +167,7 @@ impl Instrumenter {
             },
             code,
             allocator: allocator::find(wasm),
+            costs,
         })
     }
 
@@ -241,6 +246,7 @@ impl Instrumenter {
             layout,
             memories: memories.len() as u32,
             compares: compare_sites,
+            cost: self.probes.cost,
             ..ProbeMap::default()
         };
         map.adoptable = state.adoptable();
@@ -254,7 +260,11 @@ impl Instrumenter {
             if let Some(marks) = &marks {
                 marks::instrument(&mut self.module, id, marks);
             }
-            let mut flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), &graph);
+            let mut flow = flow::analyse(
+                self.module.funcs.get(id).kind.unwrap_local(),
+                &graph,
+                &self.costs,
+            );
             if !self.probes.ticks {
                 flow.decisions
                     .values_mut()
@@ -368,7 +378,11 @@ impl Instrumenter {
 
     fn count_arms(&self, graph: &CallGraph) -> Vec<u32> {
         let arms = self.functions.iter().map(|&id| {
-            let flow = flow::analyse(self.module.funcs.get(id).kind.unwrap_local(), graph);
+            let flow = flow::analyse(
+                self.module.funcs.get(id).kind.unwrap_local(),
+                graph,
+                &self.costs,
+            );
             flow.decisions.values().map(|d| d.arms.len() as u32).sum()
         });
         arms.collect()

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::CostModel;
 use crate::layout::Layout;
 
 /// Which signals a build of a module records. All builds that run inputs have the first four, but
@@ -31,6 +32,8 @@ pub struct Probes {
     pub entry: bool,
     /// Enter through `sandglass_generate`, even if there is a target to start in the module.
     pub generator: bool,
+    /// What fuel counts.
+    pub cost: CostModel,
 }
 
 impl Probes {
@@ -47,6 +50,7 @@ impl Probes {
         profile: false,
         entry: true,
         generator: false,
+        cost: CostModel::Plain,
     };
     /// The build for inputs whose comparisons are wanted.
     pub const COMPARES: Probes = Probes {
@@ -181,6 +185,8 @@ pub struct ProbeMap {
     /// Can a fresh instance take over memory, globals and tables from the side memory and the
     /// old mappings? If not it has to run the set-up again.
     pub adoptable: bool,
+    /// What fuel counts.
+    pub cost: CostModel,
 }
 
 impl ProbeMap {

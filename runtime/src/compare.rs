@@ -20,6 +20,8 @@ use crate::profile::tree::{FunctionCost, Side};
 use crate::profile::{Profile, Profiler};
 use crate::target::{Module, Target};
 
+pub mod growth;
+
 /// One input in both builds.
 #[derive(Clone, Debug)]
 pub struct Pair {
@@ -160,7 +162,10 @@ pub fn compare(
     limits: &Limits,
     inputs: &[Input],
 ) -> Result<Comparison> {
-    let mut profile = Profile::default();
+    let mut profile = Profile {
+        cost: new.options.cost,
+        ..Profile::default()
+    };
     let mut reached = [Reached::default(); 2];
     for (side, target) in [(Side::Now, new), (Side::Before, old)] {
         let mut profiler = Profiler::new(target, limits)?;

@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use sandglass_engine::guidance::{InputKind, sandglass};
 use sandglass_engine::{ALL, Settings, Spec, Token, dictionary, find};
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
 use crate::campaign::budget::Budget;
 use crate::campaign::limits::WantedLimits;
-use crate::cli::args::{CoverageArg, FuzzArgs, GuestArgs, ResetArg};
+use crate::cli::args::{CostArg, CoverageArg, FuzzArgs, GuestArgs, ResetArg};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
@@ -140,6 +141,7 @@ impl CampaignConfig {
                 hash: self.module.hash.clone(),
                 args: self.options.args.iter().skip(1).cloned().collect(),
                 stub_imports: self.options.stub_imports,
+                cost_model: self.options.cost,
             },
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
                 path: generator.path.clone(),
@@ -184,7 +186,16 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         files: Vec::new(),
         stub_imports: guest.stub_imports,
         generator: false,
+        cost: cost_model(guest).unwrap_or_default(),
     }
+}
+
+/// What fuel counts, if that was said.
+pub fn cost_model(guest: &GuestArgs) -> Option<CostModel> {
+    guest.cost_model.map(|model| match model {
+        CostArg::Plain => CostModel::Plain,
+        CostArg::Native => CostModel::Native,
+    })
 }
 
 fn coverage(arg: CoverageArg, has_generator: bool) -> Result<Coverage> {

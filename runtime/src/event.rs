@@ -7,8 +7,11 @@
 //! only shown.
 
 use sandglass_engine::feedback::Diversity;
-use sandglass_engine::guidance::OperatorRecord;
+use sandglass_engine::guidance::{MadeBy, OperatorRecord};
+use sandglass_instrument::CostModel;
 use serde::{Deserialize, Serialize};
+
+use crate::store::record::is_plain;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +89,9 @@ pub struct Kept {
     pub reason: String,
     /// Edges that it was first to reach.
     pub new_edges: u64,
+    /// How it was made, where the guidance tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
     /// Time of all sessions; the only field that differs between equal campaigns.
     pub elapsed_ms: u64,
 }
@@ -223,6 +229,9 @@ pub struct Summary {
     /// blake3 of the generator's bytes, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_hash: Option<String>,
+    /// What fuel counts; absent for plain counts.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub cost_model: CostModel,
     /// Name of the guidance.
     pub guidance: String,
     /// Seed of the campaign.

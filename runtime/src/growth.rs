@@ -20,6 +20,7 @@ use crate::target::{Exact, Replayed, Target, Worker};
 
 pub mod search;
 pub mod series;
+pub mod text;
 
 use search::Found;
 use series::{Cost, Series};

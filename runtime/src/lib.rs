@@ -32,6 +32,7 @@ pub mod event;
 pub mod growth;
 pub mod inputs;
 pub mod minimise;
+pub mod perun;
 pub mod profile;
 pub mod report;
 pub mod stack;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::{Exit, Peaks};
-use sandglass_instrument::ProbeMap;
 use sandglass_instrument::symbols::Symbols;
+use sandglass_instrument::{CostModel, ProbeMap};
 use sandglass_sandbox::{Build, Limits, ProfileFrame, Sandbox};
 
 use crate::inputs::Input;
@@ -23,6 +23,7 @@ pub mod html;
 pub mod json;
 pub mod lines;
 pub mod speedscope;
+mod stacks;
 pub mod text;
 pub mod tree;
 
@@ -65,6 +66,8 @@ pub struct Profile {
     pub lines: Vec<Line>,
     /// Blocks of the runs, the costliest first.
     pub blocks: Vec<Block>,
+    /// What fuel counts.
+    pub cost: CostModel,
 }
 
 impl Profile {
@@ -162,7 +165,10 @@ pub fn profile(
     inputs: &[Input],
     base: &[Input],
 ) -> Result<Profile> {
-    let mut profile = Profile::default();
+    let mut profile = Profile {
+        cost: target.options.cost,
+        ..Profile::default()
+    };
     let mut profiler = Profiler::new(target, limits)?;
     for input in inputs {
         let run = profiler.run(input, &mut profile.tree, Side::Now);

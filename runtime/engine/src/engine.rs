@@ -18,7 +18,9 @@ use crate::dictionary::Token;
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
 use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
-use crate::guidance::{InputKind, Judged, Judgement, News, OperatorRecord, Spec, Strategy, View};
+use crate::guidance::{
+    InputKind, Judged, Judgement, MadeBy, News, OperatorRecord, Spec, Strategy, View,
+};
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::settings::{SettingError, Settings};
@@ -151,6 +153,8 @@ pub enum Decision {
         reason: Reason,
         /// Probes that no run had hit.
         new_edges: u32,
+        /// How it was made, if the guidance can tell.
+        made_by: Option<MadeBy>,
         /// The trial, counted from 0 over the campaign.
         trial: u64,
     },
@@ -177,6 +181,8 @@ pub enum Decision {
         input: Vec<u8>,
         /// What it was made from, or what a property drew.
         choices: Option<Box<ChoiceSequence>>,
+        /// How it was made, if the guidance can tell.
+        made_by: Option<MadeBy>,
         /// The trial, counted from 0 over the campaign.
         trial: u64,
     },
@@ -197,7 +203,7 @@ pub enum Decision {
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 3;
+pub const STATE_VERSION: u32 = 4;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -481,7 +487,7 @@ impl Engine {
     fn judge_one(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
-            decisions.push(self.find(kind, outcome, judged.detail, trial));
+            decisions.push(self.find(kind, &judged, trial));
             let view = view!(self);
             let judgement = self.state.strategy.guidance().found(&view, &judged);
             self.carry_out(judgement, &judged, trial, decisions);
@@ -521,13 +527,9 @@ impl Engine {
         self.state.strategy.guidance().kept(&view, id, judged);
     }
 
-    fn find(
-        &mut self,
-        kind: FindingKind,
-        outcome: &Outcome,
-        detail: &Detail,
-        trial: u64,
-    ) -> Decision {
+    fn find(&mut self, kind: FindingKind, judged: &Judged<'_>, trial: u64) -> Decision {
+        let (outcome, detail) = (judged.outcome, judged.detail);
+        let made_by = self.state.strategy.guidance().made_by(judged);
         let stack = detail.stack.unwrap_or(StackKey(u64::from(outcome.site)));
         let key = FindingKey { kind, stack };
         let first = self.state.findings.add(key, || FindingRecord {
@@ -554,6 +556,7 @@ impl Engine {
             fuel: outcome.fuel,
             input: detail.target_input().to_vec(),
             choices: detail.choices.clone(),
+            made_by,
             trial,
         }
     }
@@ -631,6 +634,7 @@ impl Engine {
                 id,
                 reason,
                 new_edges,
+                made_by: self.state.strategy.guidance().made_by(judged),
                 trial,
             },
         )

@@ -200,8 +200,24 @@ pub struct OperatorRecord {
     pub finds: u64,
 }
 
+/// How an input was made, for reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeBy {
+    /// Which testcase it was made from.
+    pub parent: TestcaseId,
+    /// The operator or rule, as its guidance calls it.
+    pub rule: String,
+    /// Of how many places that the guidance compared so many are degradations; of what broke none were.
+    pub degraded: [u32; 2],
+}
+
 /// Decides what to run, and learns from what came of it.
 pub trait Guidance {
+    /// How the input of a trial that has just been judged was made, if the guidance can tell.
+    fn made_by(&self, _: &Judged<'_>) -> Option<MadeBy> {
+        None
+    }
+
     /// Plans at least one and at most `room` trials, appending their groups.
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>);
 

@@ -18,6 +18,7 @@ pub mod doubling;
 pub mod exact;
 mod logarithm;
 pub mod model;
+pub mod order;
 pub mod polynomial;
 pub mod pump;
 mod rational;

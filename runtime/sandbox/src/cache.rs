@@ -19,7 +19,7 @@ use std::fs::{self, File};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
-use sandglass_instrument::{COST_VERSION, PASS_VERSION, ProbeMap};
+use sandglass_instrument::{COST_VERSION, PASS_VERSION, ProbeMap, Probes};
 use wasmtime::{Engine, Module};
 
 use crate::compile::Build;
@@ -42,8 +42,8 @@ pub struct Cache {
     secret: [u8; SECRET_BYTES],
 }
 
-/// The name of an entry: what was compiled, by which passes, for which engine.
-pub(crate) fn key(wasm: &[u8], build: Build, generator: bool, engine: &Engine) -> String {
+/// The name of an entry: what was compiled, by which passes, in which unit of fuel, for which engine.
+pub(crate) fn key(wasm: &[u8], build: Build, probes: Probes, engine: &Engine) -> String {
     use std::hash::{Hash, Hasher};
     struct Hashing(blake3::Hasher);
     impl Hasher for Hashing {
@@ -57,7 +57,8 @@ pub(crate) fn key(wasm: &[u8], build: Build, generator: bool, engine: &Engine) -
     let mut hashing = Hashing(blake3::Hasher::new());
     hashing.0.update(wasm);
     hashing.0.update(build.name().as_bytes());
-    hashing.0.update(&[u8::from(generator)]);
+    hashing.0.update(&[u8::from(probes.generator)]);
+    hashing.0.update(probes.cost.name().as_bytes());
     hashing.0.update(&PASS_VERSION.to_le_bytes());
     hashing.0.update(&COST_VERSION.to_le_bytes());
     engine.precompile_compatibility_hash().hash(&mut hashing);

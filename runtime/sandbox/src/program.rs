@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use sandglass_abi as abi;
 use sandglass_instrument::printable::printable;
-use sandglass_instrument::{ProbeMap, Probes, instrument};
+use sandglass_instrument::{CostModel, ProbeMap, Probes, instrument};
 use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
 
 use crate::cache::Cache;
@@ -25,6 +25,8 @@ pub struct Options {
     pub stub_imports: bool,
     /// Enter through `sandglass_generate`, even if there is a target to start in the module.
     pub generator: bool,
+    /// What fuel counts.
+    pub cost: CostModel,
 }
 
 /// How a run enters the module.
@@ -97,9 +99,10 @@ impl Program {
         let engine = build.engine();
         let probes = Probes {
             generator: options.generator,
+            cost: options.cost,
             ..build.probes()
         };
-        let key = cache.map(|_| crate::cache::key(wasm, build, options.generator, engine));
+        let key = cache.map(|_| crate::cache::key(wasm, build, probes, engine));
         let cached = match (cache, &key) {
             (Some(cache), Some(key)) => cache.load(key, engine),
             _ => None,

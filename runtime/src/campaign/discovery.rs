@@ -4,6 +4,7 @@
 //! campaigns write equal folders.
 
 use sandglass_engine::choice::text::to_text;
+use sandglass_engine::guidance::MadeBy;
 use sandglass_engine::{Decision, Exit, FindingKey};
 
 use super::ledger::Stacks;
@@ -30,6 +31,7 @@ pub(super) struct Discovery {
 pub(super) enum What {
     /// The first input with this key.
     Bug {
+        made_by: Option<MadeBy>,
         key: FindingKey,
         exit: Exit,
         site: u32,
@@ -53,9 +55,11 @@ impl Discovery {
                 input,
                 choices,
                 trial,
+                made_by,
                 ..
             } => {
                 let what = What::Bug {
+                    made_by: made_by.clone(),
                     key: *key,
                     exit: *exit,
                     site: *site,
@@ -130,12 +134,14 @@ impl Discovery {
         };
         match &self.what {
             What::Bug {
+                made_by,
                 key,
                 exit,
                 site,
                 frames,
             } => {
                 let record = FindingRecord {
+                    made_by: made_by.clone(),
                     kind: key.kind.name().to_owned(),
                     key: format!("{:016x}", key.stack.0),
                     title: stack::title(*exit, frames),
@@ -179,10 +185,12 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         generator_hash: campaign.generator.as_ref().map(|of| of.hash.clone()),
         args: campaign.target.args.clone(),
         stub_imports: campaign.target.stub_imports,
+        cost_model: campaign.target.cost_model,
         limits: campaign.limits,
         guidance: campaign.guidance.name.clone(),
         seed: campaign.guidance.seed,
         trial,
+        made_by: None,
     }
 }
 

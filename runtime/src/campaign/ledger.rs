@@ -200,6 +200,7 @@ impl<'a> Ledger<'a> {
             target: record.target.path.clone(),
             target_hash: record.target.hash.clone(),
             generator_hash: record.generator.as_ref().map(|of| of.hash.clone()),
+            cost_model: record.target.cost_model,
             guidance: record.guidance.name.clone(),
             seed: record.guidance.seed,
             workers: workers as u64,
@@ -225,6 +226,7 @@ impl<'a> Ledger<'a> {
                 id,
                 reason,
                 new_edges,
+                made_by,
                 trial,
             } => {
                 let testcase = engine.corpus().get(id);
@@ -238,6 +240,7 @@ impl<'a> Ledger<'a> {
                     bytes,
                     reason: reason.name().to_owned(),
                     new_edges: u64::from(new_edges),
+                    made_by,
                     elapsed_ms: self.clock.elapsed_ms(),
                 }));
             }

@@ -144,6 +144,9 @@ pub struct GuestArgs {
     /// Size of an input [default: 1M]
     #[arg(long = "max-len", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
     pub max_len: Option<u64>,
+    /// What fuel counts [default: plain, or what a finding or a campaign was counted with]
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Limits")]
+    pub cost_model: Option<CostArg>,
     /// How a guest is put back before each execution
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub reset: ResetArg,
@@ -153,6 +156,15 @@ pub struct GuestArgs {
     /// Arguments of a command; `@@` stands for the input's file
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+}
+
+/// See [`GuestArgs::cost_model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostArg {
+    /// Operators: each that does something costs one
+    Plain,
+    /// Instructions that Cranelift emits for each operator on x86-64
+    Native,
 }
 
 /// See [`GuestArgs::reset`].
@@ -282,8 +294,8 @@ pub struct PerfArgs {
     /// Profile beside this: an input, or a folder
     #[arg(long, value_name = "PATH", conflicts_with = "pump")]
     pub against: Option<PathBuf>,
-    /// Write the profile as a page that needs nothing else
-    #[arg(long, value_name = "FILE", conflicts_with = "pump")]
+    /// Write the profile as a page that needs nothing else; of a single input with its law
+    #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Write the profile as folded stacks, for flame graph tools
     #[arg(long, value_name = "FILE", conflicts_with = "pump")]
@@ -294,6 +306,9 @@ pub struct PerfArgs {
     /// Write the profile as a table
     #[arg(long, value_name = "FILE", conflicts_with = "pump")]
     pub csv: Option<PathBuf>,
+    /// Write what a campaign of `perun` found as Perun does, into a new folder
+    #[arg(long, value_name = "DIR", conflicts_with = "pump")]
+    pub perun_out: Option<PathBuf>,
     /// One JSON object a line for all there is, the last one is the summary
     #[arg(long)]
     pub json: bool,
@@ -311,6 +326,7 @@ impl PerfArgs {
             &self.folded,
             &self.speedscope,
             &self.csv,
+            &self.perun_out,
         ];
         self.profile || files.iter().any(|file| file.is_some())
     }
@@ -339,6 +355,12 @@ pub struct CompareArgs {
     /// Fail when an input costs more than this beyond its old cost: 0, 5, 2.5
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub max_slowdown: Option<u64>,
+    /// Compare also the laws by which the costliest inputs grow when a part is repeated, of so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub growth: Option<u32>,
+    /// Fail when the cost of one of those grows faster than before [of 3, unless --growth says otherwise]
+    #[arg(long)]
+    pub no_faster_growth: bool,
     /// Write what differs as a page that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -352,7 +374,8 @@ pub struct CompareArgs {
 
 const COMPARE_HELP: &str = "\
 Costs of inputs that are no findings are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
-that was none before, and with --max-slowdown when one that ends as before costs more than allowed.";
+that was none before, with --max-slowdown when one that ends as before costs more than allowed, and with --no-faster-growth when the
+class of a law changes for the worse (n to n^2), exact or found by doubling: see `sandglass perf`.";
 
 /// A percentage with up to three decimals, as thousandths of a percent.
 fn parse_percent(text: &str) -> Result<u64, String> {

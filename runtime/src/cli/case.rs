@@ -10,7 +10,7 @@ use sandglass_engine::choice::text::{HEADER, from_text};
 use sandglass_sandbox::Limits;
 
 use super::args::GuestArgs;
-use crate::config::{options, read_generator, reset, wanted_limits};
+use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::{self, FindingRecord};
@@ -143,6 +143,17 @@ pub(super) fn exact_for(
             options.args.extend(record.args.iter().cloned());
         }
         options.stub_imports |= record.stub_imports;
+        options.cost = record.cost_model;
+        if let Some(asked) = cost_model(guest)
+            && asked != record.cost_model
+        {
+            bail!(
+                "--cost-model {}: {} was counted with `{}`, and fuel of two models cannot be compared; expected that or no --cost-model",
+                asked.name(),
+                show(&case.path),
+                record.cost_model.name()
+            );
+        }
     }
     let target = Target::new(module.clone(), options, reset(guest.reset))?;
     let target = if case.choices.is_some() {

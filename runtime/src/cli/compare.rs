@@ -6,21 +6,25 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::Result;
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::profile::{read, refuse_property};
+use crate::compare::growth::{Change, Family, families};
 use crate::compare::{Comparison, Pair, Reached, check, compare};
 use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
 use crate::profile::html::{Page, html};
+use crate::profile::text::counts;
 use crate::profile::tree::Side;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
+use crate::store::record::is_plain;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Inputs of each kind that are shown.
@@ -28,6 +32,12 @@ const INPUTS_MAX: usize = 10;
 
 /// Functions that are shown.
 const FUNCTIONS_MAX: usize = 16;
+
+/// Inputs whose laws are compared when the gate wants it and nobody says how many.
+const GROWTH_DEFAULT: u32 = 3;
+
+/// Characters of a fragment that are shown.
+const FRAGMENT_CHARS_MAX: usize = 40;
 
 /// Names of functions that only one build enters.
 const ONLY_MAX: usize = 5;
@@ -48,14 +58,31 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         )?))
     };
     let (new, old) = (target(new, &args.new)?, target(old, &args.old)?);
-    let comparison = on_guest_thread(|| compare(&new, &old, &limits, &inputs))?;
-    let failing = failing(&comparison, args.max_slowdown);
+    let grown = args
+        .growth
+        .or(args.no_faster_growth.then_some(GROWTH_DEFAULT));
+    let (comparison, families) = on_guest_thread(|| -> Result<_> {
+        let comparison = compare(&new, &old, &limits, &inputs)?;
+        let families = match grown {
+            Some(most) => {
+                let pairs = &comparison.pairs;
+                families(&new, &old, &limits, &inputs, pairs, most as usize)?
+            }
+            None => Vec::new(),
+        };
+        Ok((comparison, families))
+    })?;
+    let mut failing = failing(&comparison, args.max_slowdown);
+    if args.no_faster_growth {
+        failing.extend(growing_faster(&families));
+    }
     if let Some(path) = &args.html {
         let page = html(&Page {
             title: args.corpus.to_string_lossy().into_owned(),
             about: format!("in {}, against {}", show(&args.new), show(&args.old)),
             profile: &comparison.profile,
             campaign: None,
+            law: None,
             change: None,
         });
         fs::write(path, page).map_err(|e| io(path, "write", &e))?;
@@ -65,12 +92,18 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         for text in warnings {
             out.line(&Event::Warning(Warning { text }).to_json());
         }
-        print_json(&mut out, [&new, &old], &comparison, &failing);
+        print_json(&mut out, [&new, &old], &comparison, &families, &failing);
     } else {
         for warning in warnings {
             out.line(&format!("warning: {warning}"));
         }
-        print(&mut out, &args, &comparison, &failing);
+        print(&mut out, &args, &comparison);
+        if grown.is_some() {
+            growth(&mut out, &families);
+        }
+        for why in &failing {
+            out.line(&format!("FAILED: {why}"));
+        }
     }
     Ok(if failing.is_empty() {
         exit_code::FINE
@@ -105,12 +138,50 @@ fn failing(comparison: &Comparison, max_slowdown: Option<u64>) -> Vec<String> {
     why
 }
 
+/// Why the gate on growth fails, if it does. One input can have two families.
+fn growing_faster(families: &[Family]) -> Option<String> {
+    let faster = families.iter().filter(|f| f.change() == Change::Faster);
+    let mut names: Vec<&str> = faster.map(|family| &*family.name).collect();
+    names.dedup();
+    let verb = if names.len() == 1 { "grows" } else { "grow" };
+    let inputs = plural(names.len() as u64, "input");
+    (!names.is_empty()).then(|| format!("{inputs} {verb} faster in cost than before"))
+}
+
+fn growth(out: &mut Sink, families: &[Family]) {
+    if families.is_empty() {
+        out.line("growth: no input costs more when a part of it is repeated");
+        return;
+    }
+    out.line("growth of cost when a part is repeated:");
+    for family in families {
+        let [new, old] = family.growth.each_ref().map(|growth| &growth.tier);
+        let change = match family.change() {
+            Change::Same => "no other class".to_owned(),
+            change => change.name().to_owned(),
+        };
+        let mut fragment = family.fragment.clone();
+        if fragment.len() > FRAGMENT_CHARS_MAX {
+            fragment.truncate(FRAGMENT_CHARS_MAX);
+            fragment.push_str("...");
+        }
+        out.line(&format!(
+            "    {}, bytes {}..{} \"{fragment}\": {change}; {new} ({}), before {old} ({})",
+            printable(&family.name),
+            family.pump.start,
+            family.pump.end,
+            new.name(),
+            old.name()
+        ));
+    }
+}
+
 fn are(count: u64) -> String {
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb}", plural(count, "input"))
 }
 
-fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison, failing: &[String]) {
+fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison) {
     let pairs = &comparison.pairs;
     let totals = Side::ALL.map(|side| comparison.profile.total(side));
     out.line(&format!(
@@ -122,6 +193,9 @@ fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison, failing: &
         number(totals[1]),
         change(totals)
     ));
+    if let Some(line) = counts(comparison.profile.cost) {
+        out.line(&line);
+    }
     if let Some((median, mean)) = comparison.ratios() {
         out.line(&format!(
             "cost by input: median {median:.3}, geometric mean {mean:.3} of before"
@@ -146,9 +220,6 @@ fn print(out: &mut Sink, args: &CompareArgs, comparison: &Comparison, failing: &
             ),
         }
     ));
-    for why in failing {
-        out.line(&format!("FAILED: {why}"));
-    }
 }
 
 fn verdicts(out: &mut Sink, pairs: &[Pair]) {
@@ -296,13 +367,30 @@ enum Line<'a> {
         calls: u64,
         calls_before: u64,
     },
+    Growth {
+        file: &'a str,
+        start: usize,
+        end: usize,
+        fragment: &'a str,
+        change: &'static str,
+        class: Option<String>,
+        class_before: Option<String>,
+        tier: &'static str,
+        tier_before: &'static str,
+        law: String,
+        law_before: String,
+    },
     Summary {
         target: &'a str,
         target_before: &'a str,
         target_hash: &'a str,
         target_hash_before: &'a str,
+        #[serde(skip_serializing_if = "is_plain")]
+        cost_model: CostModel,
         inputs: usize,
         verdicts_changed: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        growing_faster: Option<usize>,
         fuel: u64,
         fuel_before: u64,
         median: Option<f64>,
@@ -338,6 +426,7 @@ fn print_json(
     out: &mut Sink,
     [new, old]: [&Target; 2],
     comparison: &Comparison,
+    families: &[Family],
     failing: &[String],
 ) {
     let mut line = |line: &Line<'_>| {
@@ -367,6 +456,23 @@ fn print_json(
             calls_before: function.calls[1],
         });
     }
+    for family in families {
+        let [tier, before] = family.growth.each_ref().map(|growth| &growth.tier);
+        line(&Line::Growth {
+            file: &family.name,
+            start: family.pump.start,
+            end: family.pump.end,
+            fragment: &family.fragment,
+            change: family.change().name(),
+            class: tier.class(),
+            class_before: before.class(),
+            tier: tier.name(),
+            tier_before: before.name(),
+            law: tier.to_string(),
+            law_before: before.to_string(),
+        });
+    }
+    let faster = families.iter().filter(|f| f.change() == Change::Faster);
     let ratios = comparison.ratios();
     let changed = comparison.pairs.iter().filter(|pair| !pair.same_verdict());
     line(&Line::Summary {
@@ -374,8 +480,10 @@ fn print_json(
         target_before: &old.module.path,
         target_hash: &new.module.hash,
         target_hash_before: &old.module.hash,
+        cost_model: comparison.profile.cost,
         inputs: comparison.pairs.len(),
         verdicts_changed: changed.count(),
+        growing_faster: (!families.is_empty()).then(|| faster.count()),
         fuel: comparison.profile.total(Side::Now),
         fuel_before: comparison.profile.total(Side::Before),
         median: ratios.map(|(median, _)| median),

@@ -1,11 +1,14 @@
 //! `sandglass perf`: how the cost of an input grows when a part of it is
 //! repeated: a table of members, and the law with what it rests on.
 
-use anyhow::{Result, bail};
-use sandglass_engine::laws::exact::{Certificate, Exact, Refuted};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use sandglass_engine::laws::exact::Certificate;
 use sandglass_engine::laws::pump::Pump;
 use sandglass_engine::laws::{Growth, Tier};
-use sandglass_sandbox::on_guest_thread;
+use sandglass_instrument::CostModel;
+use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::PerfArgs;
@@ -13,13 +16,17 @@ use super::case::{Case, exact_for, read_case};
 use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::search::NotFound;
-use crate::growth::series::{End, Member};
+use crate::growth::series::Member;
+use crate::growth::text::{end, evidence};
 use crate::growth::{FunctionGrowth, Report, find_pump, measure};
+use crate::profile::html::Law;
+use crate::profile::text::counts;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
 use crate::store::finding::quote;
-use crate::target::{MEMORY_BYTES_MAX, Module};
+use crate::store::record::is_plain;
+use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Members that laws need at least: fewer say nothing.
 const MEMBERS_MIN: usize = 3;
@@ -46,35 +53,68 @@ pub(super) fn run(args: PerfArgs) -> Result<u8> {
     }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let case = read_case(&args.file, &module, &args.guest)?;
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let (chosen, report) = find(args.pump, &case, &target, &limits)??;
+    let mut out = Sink::stdout();
+    if args.json {
+        print_json(&mut out, &target, &case, &chosen, &report);
+    } else {
+        print(&mut out, &case, &chosen, &report, target.options.cost);
+    }
+    Ok(exit_code::FINE)
+}
+
+/// The law of an input for a page; or why it has none.
+pub(super) fn law(
+    pump: Option<(usize, usize)>,
+    case: &Case,
+    target: &Arc<Target>,
+    limits: &Limits,
+) -> Result<std::result::Result<Law, String>> {
+    Ok(match find(pump, case, target, limits)? {
+        Ok((chosen, report)) => Ok(Law {
+            family: family(case, &chosen),
+            report,
+        }),
+        // A page can be made all the same; what to type next is in the second line.
+        Err(why) if pump.is_none() => {
+            let why = why.to_string();
+            Err(why.lines().next().unwrap_or_default().to_owned())
+        }
+        Err(why) => return Err(why),
+    })
+}
+
+/// The family of an input and what is learnt of it; or why it has none that says anything.
+fn find(
+    pump: Option<(usize, usize)>,
+    case: &Case,
+    target: &Arc<Target>,
+    limits: &Limits,
+) -> Result<Result<(Chosen, Report)>> {
     if case.input.is_empty() {
-        bail!(
+        return Ok(Err(anyhow!(
             "{}: empty, expected an input of which a part can be repeated",
             show(&case.path)
-        );
+        )));
     }
-    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-    let (chosen, report) = on_guest_thread(|| -> Result<_> {
-        let chosen = match args.pump {
-            Some(range) => given(&case, range)?,
-            None => match find_pump(&target, &limits, &case.input)? {
+    on_guest_thread(|| {
+        let chosen = match pump {
+            Some(range) => match given(case, range) {
+                Ok(chosen) => chosen,
+                Err(why) => return Ok(Err(why)),
+            },
+            None => match find_pump(target, limits, &case.input)? {
                 Ok(found) => Chosen {
                     pump: found.pump,
                     searched: Some((found.candidates, found.execs)),
                 },
-                Err(why) => return Err(not_found(&case, why)),
+                Err(why) => return Ok(Err(not_found(case, why))),
             },
         };
-        let report = measure(&target, &limits, &case.input, chosen.pump)?;
-        Ok((chosen, report))
-    })?;
-    check(&case, &chosen, &report)?;
-    let mut out = Sink::stdout();
-    if args.json {
-        print_json(&mut out, &module, &case, &chosen, &report);
-    } else {
-        print(&mut out, &case, &chosen, &report);
-    }
-    Ok(exit_code::FINE)
+        let report = measure(target, limits, &case.input, chosen.pump)?;
+        Ok(check(case, &chosen, &report).map(|()| (chosen, report)))
+    })
 }
 
 /// The fragment that the user named.
@@ -116,7 +156,7 @@ fn not_found(case: &Case, why: NotFound) -> anyhow::Error {
             ),
             format!("sandglass perf TARGET.wasm {quoted} --pump START..END"),
         ),
-        NotFound::NoGrowth(count) => anyhow::anyhow!(
+        NotFound::NoGrowth(count) => anyhow!(
             "{file}: costs no more when any of {} in it is repeated, expected an input whose size is paid for",
             plural(count as u64, "fragment")
         ),
@@ -150,9 +190,26 @@ fn check(case: &Case, chosen: &Chosen, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report) {
+fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report, cost: CostModel) {
+    out.line(&family(case, chosen));
+    if let Some(line) = counts(cost) {
+        out.line(&line);
+    }
+    table(out, &report.series.members);
+    if let Some(why) = end(&report.series.end) {
+        out.line(&format!("    ended: {why}"));
+    }
+    out.line(&format!("law: {}", report.total.tier));
+    for line in evidence(&report.total) {
+        out.line(&format!("    {line}"));
+    }
+    print_functions(out, &report.functions);
+}
+
+/// What is repeated, and why that.
+fn family(case: &Case, chosen: &Chosen) -> String {
     let pump = chosen.pump;
-    out.line(&format!(
+    format!(
         "{}: bytes {}..{} \"{}\", {} in a row, {}",
         show(&case.path),
         pump.start,
@@ -167,16 +224,7 @@ fn print(out: &mut Sink, case: &Case, chosen: &Chosen, report: &Report) {
                 plural(execs, "execution")
             ),
         }
-    ));
-    table(out, &report.series.members);
-    if let Some(why) = end(&report.series.end) {
-        out.line(&format!("    ended: {why}"));
-    }
-    out.line(&format!("law: {}", report.total.tier));
-    for line in evidence(&report.total) {
-        out.line(&format!("    {line}"));
-    }
-    print_functions(out, &report.functions);
+    )
 }
 
 /// All members, or those that show the growth.
@@ -207,86 +255,6 @@ fn table(out: &mut Sink, members: &[Member]) {
     }
 }
 
-fn end(end: &End) -> Option<String> {
-    match end {
-        End::Enough => None,
-        End::InputLimit { n, bytes } => Some(format!(
-            "n = {} has {} bytes, more than --max-len",
-            number(*n),
-            number(*bytes)
-        )),
-        End::Finding { n, exit, frames } => Some(format!(
-            "n = {} ends with `{}`",
-            number(*n),
-            stack::title(*exit, frames)
-        )),
-        End::Budget => Some("the members together cost 20 times --fuel".to_owned()),
-    }
-}
-
-/// What a statement rests on, as lines.
-fn evidence(growth: &Growth) -> Vec<String> {
-    let mut lines = Vec::new();
-    match &growth.tier {
-        Tier::Exact(exact) => lines.extend(exact_evidence(exact)),
-        Tier::Doubling(doubling) => lines.push(format!(
-            "tier: doubling; exponents up to n = {}: {} ({})",
-            number(doubling.n),
-            doubling.exponents_milli.map(milli).join(", "),
-            doubling.trend()
-        )),
-        Tier::Model(model) => {
-            let next = model.next.map_or(String::new(), |next| {
-                format!("; next, {}, misses by {}", next.curve, percent(next.error))
-            });
-            lines.push(format!(
-                "tier: model; extrapolated to n = {} it misses by {}{next}",
-                number(model.n),
-                percent(model.best.error)
-            ));
-        }
-        Tier::Unknown => lines.push("tier: none; no curve comes near the largest member".into()),
-    }
-    if let Some(Refuted {
-        law,
-        until,
-        certificate,
-    }) = &growth.refuted
-    {
-        lines.push(format!(
-            "not exact: {law} fits up to n = {} and fails at n = {}: predicted {}, measured {}",
-            number(*until),
-            number(certificate.n),
-            predicted(certificate),
-            number(certificate.measured)
-        ));
-    }
-    lines
-}
-
-fn exact_evidence(exact: &Exact) -> Vec<String> {
-    let class = exact.law.class();
-    let mut lines = vec![format!(
-        "tier: exact from n = {}{}; {} follow it",
-        number(exact.law.since()),
-        class.map_or(String::new(), |class| format!(", grows as {class}")),
-        plural(exact.members, "consecutive member"),
-    )];
-    if let Some(largest) = exact.certificates.last() {
-        lines.push(format!(
-            "certificate: n = {}, not seen before: predicted {}, measured {}{}",
-            number(largest.n),
-            predicted(largest),
-            number(largest.measured),
-            match exact.certificates.len() as u64 - 1 {
-                0 => String::new(),
-                more => format!(" (and {more} more)"),
-            }
-        ));
-    }
-    lines
-}
-
 fn print_functions(out: &mut Sink, functions: &[FunctionGrowth]) {
     let total: u64 = functions.iter().map(|function| function.fuel).sum();
     out.line("functions, by their own fuel in the largest member:");
@@ -312,27 +280,6 @@ fn fragment(case: &Case, pump: Pump) -> String {
     let shown = &bytes[..bytes.len().min(FRAGMENT_BYTES_MAX)];
     let cut = if shown.len() < bytes.len() { "..." } else { "" };
     format!("{}{cut}", shown.escape_ascii())
-}
-
-fn predicted(certificate: &Certificate) -> String {
-    match certificate.predicted {
-        None => "nothing".to_owned(),
-        Some(value) => match u64::try_from(value) {
-            Ok(value) => number(value),
-            Err(_) => value.to_string(),
-        },
-    }
-}
-
-/// Thousandths as a decimal.
-fn milli(value: i32) -> String {
-    let sign = if value < 0 { "-" } else { "" };
-    let value = value.unsigned_abs();
-    format!("{sign}{}.{:03}", value / 1000, value % 1000)
-}
-
-fn percent(error: f64) -> String {
-    format!("{:.2} %", error * 100.0)
 }
 
 #[derive(Serialize)]
@@ -382,6 +329,8 @@ struct CertificateLine {
 struct Family {
     target: String,
     target_hash: String,
+    #[serde(skip_serializing_if = "is_plain")]
+    cost_model: CostModel,
     file: String,
     start: usize,
     end: usize,
@@ -390,7 +339,7 @@ struct Family {
     ended: Option<String>,
 }
 
-fn print_json(out: &mut Sink, module: &Module, case: &Case, chosen: &Chosen, report: &Report) {
+fn print_json(out: &mut Sink, target: &Target, case: &Case, chosen: &Chosen, report: &Report) {
     for member in &report.series.members {
         let line = MemberLine {
             event: "member",
@@ -406,8 +355,9 @@ fn print_json(out: &mut Sink, module: &Module, case: &Case, chosen: &Chosen, rep
         out.line(&json(&line));
     }
     let family = Family {
-        target: module.path.clone(),
-        target_hash: module.hash.clone(),
+        target: target.module.path.clone(),
+        target_hash: target.module.hash.clone(),
+        cost_model: target.options.cost,
         file: case.path.to_string_lossy().into_owned(),
         start: chosen.pump.start,
         end: chosen.pump.end,

@@ -9,18 +9,21 @@ use anyhow::{Result, bail};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
-use super::case::{exact_for, read_case};
-use crate::config::{options, reset, wanted_limits};
+use super::case::{Case, exact_for, read_case};
+use super::perf;
+use crate::config::{cost_model, options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
+use crate::perun::PerunFiles;
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
-use crate::profile::{Run, csv, folded, json, profile, speedscope, text};
+use crate::profile::{Profile, Run, csv, folded, json, profile, speedscope, text};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
+use crate::store::read_record;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// What is to be run, and how.
@@ -29,6 +32,8 @@ struct Asked {
     limits: Limits,
     inputs: Vec<Input>,
     warnings: Vec<String>,
+    /// Of a single input what it is.
+    case: Option<Case>,
 }
 
 pub(super) fn run(args: &PerfArgs) -> Result<u8> {
@@ -41,6 +46,15 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     };
     let profile =
         on_guest_thread(|| profile(&asked.target, &asked.limits, &asked.inputs, &base.0))?;
+    // Before anything is printed: it can fail.
+    let page = match &args.html {
+        Some(_) => Some(page(args, &module, &asked, &base.0, &profile)?),
+        None => None,
+    };
+    let perun = match &args.perun_out {
+        Some(_) => Some(PerunFiles::of(&args.file, &asked.inputs, &profile.runs)?),
+        None => None,
+    };
     let mut out = Sink::stdout();
     if args.json {
         for text in asked.warnings.iter().chain(&base.1) {
@@ -79,22 +93,40 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         speedscope::speedscope(&profile, &title)
     })?;
     wrote(&args.csv, &|| csv::csv(&profile))?;
-    if args.html.is_some() {
-        let campaign = campaign(&args.file, &profile.runs)?;
-        wrote(&args.html, &|| {
-            html(&Page {
-                title: title.to_string(),
-                about: about(&module.path, args.against.as_deref()),
-                profile: &profile,
-                campaign: campaign.clone(),
-                change: match (&base.0[..], &asked.inputs[..]) {
-                    ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
-                    _ => None,
-                },
-            })
-        })?;
+    if let Some(page) = page {
+        wrote(&args.html, &|| page.clone())?;
+    }
+    if let Some((folder, files)) = args.perun_out.as_ref().zip(perun) {
+        files.write(folder)?;
+        if !args.json {
+            out.line(&format!("wrote {}", show(folder)));
+        }
     }
     Ok(exit_code::FINE)
+}
+
+fn page(
+    args: &PerfArgs,
+    module: &Module,
+    asked: &Asked,
+    base: &[Input],
+    profile: &Profile,
+) -> Result<String> {
+    let law = match &asked.case {
+        Some(case) => Some(perf::law(args.pump, case, &asked.target, &asked.limits)?),
+        None => None,
+    };
+    Ok(html(&Page {
+        title: args.file.to_string_lossy().into_owned(),
+        about: about(&module.path, args.against.as_deref()),
+        profile,
+        campaign: campaign(&args.file, &profile.runs)?,
+        law,
+        change: match (base, &asked.inputs[..]) {
+            ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
+            _ => None,
+        },
+    }))
 }
 
 fn about(target: &str, against: Option<&Path>) -> String {
@@ -123,19 +155,29 @@ pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
 
 fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Result<Asked> {
     let (inputs, warnings) = read(path, module, guest)?;
-    let (target, limits) = if is_folder_of_inputs(path) {
+    let case = match is_folder_of_inputs(path) {
+        true => None,
+        false => Some(read_case(path, module, guest)?),
+    };
+    let (target, limits) = if let Some(case) = &case {
+        exact_for(case, module, target, guest)?
+    } else {
         let limits = wanted_limits(guest)?.with_fuel(Limits::STANDARD.fuel);
-        let options = options(guest, target);
+        let mut options = options(guest, target);
+        if cost_model(guest).is_none()
+            && let Some(record) = read_record(path)?
+        {
+            options.cost = record.target.cost_model;
+        }
         let target = Target::new(module.clone(), options, reset(guest.reset))?;
         (Arc::new(target), limits)
-    } else {
-        exact_for(&read_case(path, module, guest)?, module, target, guest)?
     };
     Ok(Asked {
         target,
         limits,
         inputs,
         warnings,
+        case,
     })
 }
 

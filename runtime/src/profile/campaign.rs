@@ -1,17 +1,19 @@
 //! What a campaign's log says about how cost and coverage grew.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
 use sandglass_engine::guidance::OperatorRecord;
 
 use super::Run;
+use crate::error::io;
 use crate::event::Event;
-use crate::inputs::read_file;
 
-/// Bytes of a log that is read: some million events.
-const LOG_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of a log that are read: some million events. Of a longer one the beginning.
+pub(crate) const LOG_BYTES_MAX: u64 = 256 << 20;
 
 /// A campaign in numbers, as of executions.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,8 @@ pub struct Campaign {
     pub operators: Vec<OperatorRecord>,
     /// Executions in all.
     pub execs: u64,
+    /// Is the log longer than what was read of it?
+    pub is_cut: bool,
 }
 
 /// Inputs that were kept for one reason.
@@ -47,7 +51,7 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
     if !log.is_file() {
         return Ok(None);
     }
-    let bytes = read_file(&log, LOG_BYTES_MAX)?;
+    let (bytes, is_cut) = beginning(&log, LOG_BYTES_MAX)?;
     let name = |run: &Run| {
         Path::new(&run.name)
             .file_name()
@@ -57,7 +61,10 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         .iter()
         .filter_map(|run| Some((name(run)?, run.fuel)))
         .collect();
-    let mut campaign = Campaign::default();
+    let mut campaign = Campaign {
+        is_cut,
+        ..Campaign::default()
+    };
     let mut all = BTreeMap::new();
     let mut edges = 0;
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -106,4 +113,34 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         }
     }
     Ok(Some(campaign))
+}
+
+/// At most so many bytes of a file, and whether there are more.
+pub(crate) fn beginning(path: &Path, bytes_max: u64) -> Result<(Vec<u8>, bool)> {
+    let file = File::open(path).map_err(|e| io(path, "read", &e))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| io(path, "read", &e))?;
+    let is_cut = bytes.len() as u64 > bytes_max;
+    bytes.truncate(bytes_max as usize);
+    Ok((bytes, is_cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_log_the_beginning_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("events.jsonl");
+        std::fs::write(&path, "0123456789").expect("writes");
+        let read = |most| beginning(&path, most).expect("reads");
+        assert_eq!(read(10), (b"0123456789".to_vec(), false));
+        assert_eq!(read(9), (b"012345678".to_vec(), true));
+        // A line that was cut is no event, as one that was never finished.
+        let campaign = campaign(folder.path(), &[]).expect("reads").expect("a log");
+        assert!(!campaign.is_cut && campaign.execs == 0);
+    }
 }

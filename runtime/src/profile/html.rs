@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use sandglass_instrument::CostModel;
+
 use super::campaign::Campaign;
 use super::text::percent;
 use super::tree::Side;
@@ -15,10 +17,13 @@ use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
 
 mod change;
-mod chart;
+pub(crate) mod chart;
 mod flame;
+mod law;
 
+pub(crate) use change::changes;
 use chart::{Axis, Chart, brief};
+pub use law::Law;
 
 /// Rows of each table.
 const ROWS_MAX: usize = 25;
@@ -36,6 +41,8 @@ pub struct Page<'a> {
     pub profile: &'a Profile,
     /// The campaign whose corpus it is.
     pub campaign: Option<Campaign>,
+    /// The law by which an input's cost grows; or why there is none.
+    pub law: Option<Result<Law, String>>,
     /// A seed and what was made of it, to be compared.
     pub change: Option<(&'a [u8], &'a [u8])>,
 }
@@ -54,6 +61,9 @@ pub fn html(page: &Page<'_>) -> String {
     costs(&mut body, profile);
     if let Some(campaign) = &page.campaign {
         series(&mut body, campaign);
+    }
+    if let Some(law) = &page.law {
+        law::section(&mut body, law);
     }
     if let Some((seed, mutant)) = page.change {
         body.push_str("<h2>What was changed</h2>\n");
@@ -75,7 +85,7 @@ pub fn html(page: &Page<'_>) -> String {
 {}</style>
 </head>
 <body>
-{body}<footer>Made by sandglass {}. Fuel counts the operators of the original module, and bulk work and host calls by size; it is the same on every machine.</footer>
+{body}<footer>Made by sandglass {}. Fuel counts {}, and bulk work and host calls by size; it is the same on every machine.</footer>
 <script>
 {}</script>
 </body>
@@ -84,12 +94,17 @@ pub fn html(page: &Page<'_>) -> String {
         escape(&printable(&page.title)),
         include_str!("html/page.css"),
         env!("CARGO_PKG_VERSION"),
+        match profile.cost {
+            CostModel::Plain => "the operators of the original module",
+            CostModel::Native =>
+                "what the operators of the original module come to in x86-64 instructions (--cost-model native)",
+        },
         include_str!("html/page.js"),
     )
 }
 
 /// Text for an element or a quoted attribute.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -273,9 +288,13 @@ fn costs(body: &mut String, profile: &Profile) {
 fn series(body: &mut String, campaign: &Campaign) {
     let _ = write!(
         body,
-        "<h2>The campaign</h2>\n<p>{}, {}. Dashed lines are where a curve first reaches the quartiles of its values; the median's are red.</p>\n<div class=\"charts\">\n",
+        "<h2>The campaign</h2>\n<p>{}, {}. Dashed lines are where a curve first reaches the quartiles of its values; the median's are red.{}</p>\n<div class=\"charts\">\n",
         escape(&printable(&campaign.title)),
-        plural(campaign.execs, "execution")
+        plural(campaign.execs, "execution"),
+        match campaign.is_cut {
+            true => " Its log is long: this is its beginning.",
+            false => "",
+        }
     );
     let curves = [
         (&campaign.fuel, "fuel", "Costliest input so far"),
@@ -298,7 +317,7 @@ fn series(body: &mut String, campaign: &Campaign) {
             let at = points.len() * quarter / 4;
             chart.quartile(numbers[at.min(numbers.len() - 1)], quarter == 2);
         }
-        chart.steps(&numbers, execs);
+        chart.steps(&thinned(&numbers, POINTS_MAX), execs);
         let _ = writeln!(
             body,
             "<figure><figcaption>{caption}</figcaption>{}</figure>",
@@ -330,6 +349,16 @@ fn series(body: &mut String, campaign: &Campaign) {
         ]
     });
     table(body, &columns, rows);
+}
+
+/// At most about so many points, the first and the last among them: a curve of more looks the same.
+fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    let every = points.len().div_ceil(most.max(1)).max(1);
+    let kept = points.iter().step_by(every).copied();
+    let last = points
+        .last()
+        .filter(|_| (points.len().max(1) - 1) % every != 0);
+    kept.chain(last.copied()).collect()
 }
 
 fn lines(body: &mut String, profile: &Profile) {
@@ -409,4 +438,20 @@ fn runs(body: &mut String, profile: &Profile) {
     });
     table(body, &columns, rows);
     rest(body, profile.runs.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thinned;
+
+    #[test]
+    fn long_curves_keep_their_ends() {
+        let points: Vec<(f64, f64)> = (0..10).map(|n| (f64::from(n), 0.0)).collect();
+        let xs = |most| -> Vec<f64> { thinned(&points, most).iter().map(|p| p.0).collect() };
+        assert_eq!(xs(10).len(), 10);
+        assert_eq!(xs(5), [0.0, 2.0, 4.0, 6.0, 8.0, 9.0]);
+        assert_eq!(xs(3), [0.0, 4.0, 8.0, 9.0]);
+        assert_eq!(xs(4), [0.0, 3.0, 6.0, 9.0]);
+        assert!(thinned(&[], 3).is_empty());
+    }
 }

@@ -1,9 +1,11 @@
 //! A profile as JSON, one object a line: runs, functions, lines, blocks, stacks, and a summary last.
 
+use sandglass_instrument::CostModel;
 use serde::Serialize;
 
 use super::tree::Side;
 use super::{Profile, Run};
+use crate::store::record::is_plain;
 
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -52,6 +54,9 @@ enum Record<'a> {
     Summary {
         target: &'a str,
         target_hash: &'a str,
+        /// What fuel counts; absent for plain counts.
+        #[serde(skip_serializing_if = "is_plain")]
+        cost_model: CostModel,
         runs: usize,
         fuel: u64,
         fuel_max: u64,
@@ -139,6 +144,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
     lines.push(text(&Record::Summary {
         target,
         target_hash,
+        cost_model: profile.cost,
         runs: profile.runs.len(),
         fuel: profile.total(Side::Now),
         fuel_max: most(|run| run.fuel),

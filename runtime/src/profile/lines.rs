@@ -49,14 +49,14 @@ pub fn lines(wasm: &[u8], symbols: &Symbols, map: &ProbeMap, counts: &[u64]) -> 
             continue;
         };
         let rows = symbols.lines_of_function(function.index);
-        let from = spent.partition_point(|(offset, _)| *offset < range.start);
+        let from = spent.partition_point(|operator| operator.offset < range.start);
         let operators = spent[from..].iter();
-        for (offset, count) in operators.take_while(|(offset, _)| *offset < range.end) {
-            if *count > 0
-                && let Some(row) = row_at(&rows, *offset)
+        for operator in operators.take_while(|operator| operator.offset < range.end) {
+            if operator.count > 0
+                && let Some(row) = row_at(&rows, operator.offset)
             {
                 let line = found.entry((Arc::clone(&row.file), row.line)).or_default();
-                *line = (line.0 + count, line.1.max(*count));
+                *line = (line.0 + operator.fuel, line.1.max(operator.count));
             }
         }
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Profile;
+use super::stacks::{FRAMES_MAX, REST, stacks};
 use super::tree::{Side, Tree};
 
 #[derive(Serialize)]
@@ -39,7 +40,7 @@ struct Sampled {
 
 /// The file; `name` is what it is a profile of.
 pub fn speedscope(profile: &Profile, name: &str) -> String {
-    let names = profile.tree.names.iter();
+    let names = profile.tree.names.iter().map(|name| &**name);
     let mut profiles = vec![sampled(&profile.tree, Side::Now, "fuel")];
     if !profile.base.is_empty() {
         profiles.push(sampled(&profile.tree, Side::Before, "fuel, compared with"));
@@ -49,25 +50,28 @@ pub fn speedscope(profile: &Profile, name: &str) -> String {
         exporter: concat!("sandglass ", env!("CARGO_PKG_VERSION")),
         name,
         shared: Shared {
-            frames: names.map(|name| Frame { name }).collect(),
+            frames: names.chain([REST]).map(|name| Frame { name }).collect(),
         },
         profiles,
     };
     serde_json::to_string(&file).expect("numbers and text")
 }
 
-/// A sample for each stack, weighing what it spent itself.
+/// A sample for each stack, weighing what it spent itself; one more for those without room.
 fn sampled(tree: &Tree, side: Side, name: &'static str) -> Sampled {
     let (mut samples, mut weights) = (Vec::new(), Vec::new());
-    for (at, node) in tree.nodes.iter().enumerate().skip(1) {
-        let fuel = node.own[side as usize];
-        if fuel > 0 {
-            let mut stack = vec![node.name];
-            stack.extend(tree.callers(at).map(|caller| tree.nodes[caller].name));
-            stack.reverse();
-            samples.push(stack);
-            weights.push(fuel);
-        }
+    let stacks = stacks(tree, side, FRAMES_MAX);
+    for at in stacks.kept {
+        let node = &tree.nodes[at];
+        let mut stack = vec![node.name];
+        stack.extend(tree.callers(at).map(|caller| tree.nodes[caller].name));
+        stack.reverse();
+        samples.push(stack);
+        weights.push(node.own[side as usize]);
+    }
+    if stacks.rest > 0 {
+        samples.push(vec![tree.names.len()]);
+        weights.push(stacks.rest);
     }
     Sampled {
         r#type: "sampled",

@@ -1,5 +1,7 @@
 //! A profile as lines for people.
 
+use sandglass_instrument::CostModel;
+
 use super::Profile;
 use super::tree::{FunctionCost, Side};
 use crate::report::plain::number;
@@ -14,7 +16,7 @@ const LINES_MAX: usize = 8;
 pub fn text(profile: &Profile) -> Vec<String> {
     let is_compared = !profile.base.is_empty();
     let total = profile.total(Side::Now);
-    let mut lines = Vec::new();
+    let mut lines = Vec::from_iter(counts(profile.cost));
     let before = if is_compared { "        before" } else { "" };
     lines.push(format!(
         "{:>16} {:>7}{before} {:>16} {:>7} {:>12}  function",
@@ -63,6 +65,16 @@ fn row(function: &FunctionCost, total: u64, is_compared: bool) -> String {
         number(function.calls[0]),
         function.name
     )
+}
+
+/// A line on what fuel counts, where that is not the default.
+pub fn counts(cost: CostModel) -> Option<String> {
+    match cost {
+        CostModel::Plain => None,
+        CostModel::Native => {
+            Some("fuel counts x86-64 instructions (--cost-model native)".to_owned())
+        }
+    }
 }
 
 /// A share with one decimal.

@@ -212,7 +212,7 @@ pub(super) fn short(name: &str) -> Arc<str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use sandglass_sandbox::ProfileFrame;
 
@@ -226,7 +226,7 @@ mod tests {
     }
 
     /// Stacks as (caller, function, fuel); the first is the root.
-    fn tree(stacks: &[(u32, u32, u64)]) -> Tree {
+    pub(in crate::profile) fn tree(stacks: &[(u32, u32, u64)]) -> Tree {
         let mut tree = Tree::default();
         add(&mut tree, stacks, Side::Now);
         tree.finish();

@@ -18,6 +18,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::from_text;
+use sandglass_engine::guidance::MadeBy;
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,9 @@ pub struct FindingRecord {
     /// Whether unknown imports were stubs.
     #[serde(default)]
     pub stub_imports: bool,
+    /// What fuel counts; absent for plain counts.
+    #[serde(default, skip_serializing_if = "super::record::is_plain")]
+    pub cost_model: CostModel,
     /// The limits under which it happened.
     pub limits: Limits,
     /// The guidance of the campaign.
@@ -75,6 +80,9 @@ pub struct FindingRecord {
     pub seed: u64,
     /// The execution that found it, counted from 0.
     pub trial: u64,
+    /// How it was made, where the guidance tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
 }
 
 /// A finding about to be written.
@@ -232,10 +240,12 @@ pub(super) mod tests {
                 generator_hash: None,
                 args: vec![],
                 stub_imports: false,
+                cost_model: CostModel::Plain,
                 limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),
                 seed: 1,
                 trial: 9,
+                made_by: None,
             },
             input,
             choices: None,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +45,9 @@ pub struct TargetRecord {
     /// Whether unknown imports are replaced by stubs.
     #[serde(default)]
     pub stub_imports: bool,
+    /// What fuel counts; absent for plain counts.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub cost_model: CostModel,
 }
 
 /// The generator: another module, or another entry of the same.
@@ -57,6 +61,11 @@ pub struct GeneratorRecord {
     /// Whether its edges are coverage, too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub covered: bool,
+}
+
+/// Plain counts are not written: records of earlier versions are of them.
+pub(crate) fn is_plain(model: &CostModel) -> bool {
+    *model == CostModel::Plain
 }
 
 fn is_false(value: &bool) -> bool {
@@ -213,6 +222,10 @@ impl Record {
                     short(&inputs.tokens_hash)
                 ),
             ),
+            (
+                "cost model".into(),
+                self.target.cost_model.name().to_owned(),
+            ),
             ("fuel limit".into(), limits.fuel.to_string()),
             ("memory limit".into(), limits.memory_bytes.to_string()),
             ("depth limit".into(), limits.call_depth.to_string()),
@@ -261,6 +274,7 @@ pub(crate) mod tests {
                 hash: "aa".into(),
                 args: vec!["-x".into(), "@@".into()],
                 stub_imports: false,
+                cost_model: CostModel::Plain,
             },
             generator: None,
             guidance: GuidanceRecord {
@@ -313,6 +327,20 @@ pub(crate) mod tests {
         other.budget.execs = None;
         assert_eq!(record.difference(&other), None);
         assert_eq!(record.identity_hash(), other.identity_hash());
+    }
+
+    #[test]
+    fn fuel_of_another_model_is_another_campaign() {
+        let record = sample();
+        assert!(!record.to_toml().contains("cost_model"));
+        let mut other = record.clone();
+        other.target.cost_model = CostModel::Native;
+        assert_eq!(Record::from_toml(&other.to_toml()).as_ref(), Ok(&other));
+        let difference = record.difference(&other).expect("they differ");
+        assert_eq!(
+            (&difference.what[..], &difference.now[..]),
+            ("cost model", "native")
+        );
     }
 
     #[test]

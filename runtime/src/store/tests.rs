@@ -22,6 +22,7 @@ fn kept(id: u32) -> Event {
         bytes: 1,
         reason: "new edge".into(),
         new_edges: 1,
+        made_by: None,
         elapsed_ms: 0,
     })
 }

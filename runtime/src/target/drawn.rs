@@ -10,6 +10,7 @@ use sandglass_engine::choice::jqf::{End, Reading, Tape, tape_bytes};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
 
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
@@ -51,7 +52,12 @@ pub struct Shown {
 
 impl Target {
     /// Makes a generator of a module; errs if it has none.
-    pub fn of_generator(module: Module, stub_imports: bool, reset: Reset) -> Result<Target> {
+    pub fn of_generator(
+        module: Module,
+        stub_imports: bool,
+        cost: CostModel,
+        reset: Reset,
+    ) -> Result<Target> {
         if let Err(refusal) = module.facts.generator() {
             return Err(with_next(
                 format!("{}: {refusal}", show(Path::new(&module.path))),
@@ -61,6 +67,7 @@ impl Target {
         let options = Options {
             args: vec!["generator".to_owned()],
             stub_imports,
+            cost,
             generator: true,
             ..Options::default()
         };
@@ -75,8 +82,10 @@ impl Target {
     /// The same target, whose inputs are made by `generator`.
     pub fn with_generator(mut self, generator: Option<Module>) -> Result<Target> {
         if let Some(module) = generator {
-            let stubs = self.options.stub_imports;
-            let generator = Target::of_generator(module, stubs, self.reset)?;
+            let Options {
+                stub_imports, cost, ..
+            } = self.options;
+            let generator = Target::of_generator(module, stub_imports, cost, self.reset)?;
             self.generator = Some(Arc::new(generator));
         }
         Ok(self)

@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
+use super::{Guidance, InputKind, Judged, Judgement, MadeBy, OperatorRecord, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::{Rng, derive};
@@ -103,6 +103,7 @@ fn new(settings: &Settings) -> Strategy {
         chars_max: 0,
         parents: Arc::default(),
         born: 0,
+        verdict: NOTHING,
         newborn: None,
         hits_total: 0,
         execs_left: 0,
@@ -134,6 +135,8 @@ pub struct Perun {
     parents: Arc<Parents>,
     /// How many parents there ever were.
     born: u32,
+    /// What was found of the input just judged.
+    verdict: Verdict,
     /// The parent that the input just judged became.
     newborn: Option<u32>,
     /// By rule: mutants that were interesting, and once more if they were degradations.
@@ -494,6 +497,17 @@ impl Guidance for Perun {
         true
     }
 
+    fn made_by(&self, judged: &Judged<'_>) -> Option<MadeBy> {
+        let (rule, _) = self.origin(judged)?;
+        let is_run = judged.outcome.exit.status() != Status::Interesting;
+        let verdict = if is_run { self.verdict } else { NOTHING };
+        Some(MadeBy {
+            parent: judged.group.parent?,
+            rule: rules::name(rule),
+            degraded: [verdict.degraded, verdict.compared],
+        })
+    }
+
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         // Defect D9: a mutant that breaks the target is interesting, as if it had cost nothing.
         if self.options.is_compat
@@ -507,7 +521,7 @@ impl Guidance for Perun {
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        self.newborn = None;
+        (self.newborn, self.verdict) = (None, NOTHING);
         if judged.outcome.exit.status() == Status::Overrun {
             return Judgement::Discard;
         }
@@ -519,8 +533,10 @@ impl Guidance for Perun {
             Some(base) => (self.options.check).compare(base, cost, &judged.detail.counts),
             None => NOTHING,
         };
+        let parent_cost = parent.cost;
+        self.verdict = verdict;
         let is_interesting = match self.has_gate {
-            true => cost > self.threshold.fuel(self.base) && cost > parent.cost,
+            true => cost > self.threshold.fuel(self.base) && cost > parent_cost,
             false => verdict.degraded > 0,
         };
         match is_interesting && self.succeed(judged, rule, cost, verdict) {

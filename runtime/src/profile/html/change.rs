@@ -64,6 +64,19 @@ pub(super) fn change(seed: &[u8], mutant: &[u8]) -> (String, Option<String>) {
     (out, is_cut.then_some(note))
 }
 
+/// The lines of a seed and of what was made of it, with ` `, `-` or `+` for those of both, of the first and of the
+/// second, safe to show and not escaped; and whether there are more.
+pub(crate) fn changes(seed: &[u8], mutant: &[u8]) -> (Vec<(char, String)>, bool) {
+    let is_text = is_text(seed) && is_text(mutant);
+    let (before, now) = (lines(seed, is_text), lines(mutant, is_text));
+    let changes = steps(&before.0, &now.0).into_iter().map(|step| match step {
+        Step::Same(line) => (' ', cut(line)),
+        Step::Cut(line) => ('-', cut(line)),
+        Step::Add(line) => ('+', cut(line)),
+    });
+    (changes.collect(), before.1 || now.1)
+}
+
 fn is_text(bytes: &[u8]) -> bool {
     let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     str::from_utf8(bytes).is_ok_and(|text| !text.contains(odd))

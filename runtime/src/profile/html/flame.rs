@@ -43,7 +43,16 @@ pub(super) fn flame(profile: &Profile) -> String {
             escape(tree.name_of(at)),
         );
     }
-    format!("<div class=\"flame\" style=\"--levels:{levels}\">\n{boxes}</div>\n")
+    let left_out = tree.nodes.iter().zip(&shown);
+    let left_out = left_out.filter(|(node, shown)| node.inclusive[0] > 0 && !**shown);
+    let note = match left_out.count() as u64 {
+        0 => String::new(),
+        count => format!(
+            "<p>Not drawn: {}, too narrow to be seen.</p>\n",
+            plural(count, "stack")
+        ),
+    };
+    format!("<div class=\"flame\" style=\"--levels:{levels}\">\n{boxes}</div>\n{note}")
 }
 
 /// Which nodes have a box. Whoever calls one of them is one: it is at least as wide, and comes first.

@@ -1,0 +1,166 @@
+//! A campaign of `perun` in Perun's own files: names, folders, logs, and what makes a fault.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Costs the square of the number of blanks; traps on a `!` in front of more than one line.
+const TARGET: &str = r#"(module
+  (memory (export "memory") 17)
+  (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $left i32) (result i32)
+    (local $blanks i32) (local $i i32) (local $end i32)
+    (local.set $end (i32.add (local.get $at) (local.get $left)))
+    (if (i32.eqz (local.get $left)) (then (return (i32.const 0))))
+    (if (i32.gt_u (local.get $left) (i32.const 900)) (then unreachable))
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
+        (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 32))
+          (then
+            (local.set $blanks (i32.add (local.get $blanks) (i32.const 1)))
+            (local.set $i (local.get $blanks))
+            (loop $again
+              (local.set $i (i32.sub (local.get $i) (i32.const 1)))
+              (br_if $again (i32.gt_s (local.get $i) (i32.const 0))))))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (br $next)))
+    i32.const 0))"#;
+
+fn sandglass(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .args(args)
+        .current_dir(folder)
+        .env(
+            "SANDGLASS_CACHE",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+        )
+        .output()
+        .expect("it runs")
+}
+
+/// All files below a folder, by path.
+fn files(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("reads") {
+            let path = entry.expect("reads").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).expect("below it").to_owned();
+                let bytes = fs::read(&path).expect("reads");
+                found.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_campaign_is_written_as_perun_writes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::write(
+        root.join("t.wasm"),
+        wat::parse_str(TARGET).expect("assembles"),
+    )
+    .expect("writes");
+    fs::create_dir(root.join("seeds")).expect("creates");
+    fs::write(root.join("seeds/one"), "some words here\n").expect("writes");
+    fs::write(root.join("seeds/two"), "more of them\n").expect("writes");
+    let fuzz = [
+        "fuzz",
+        "t.wasm",
+        "seeds",
+        "--guidance",
+        "perun",
+        "--execs",
+        "3000",
+        "--out",
+        "o",
+    ];
+    let output = sandglass(root, &fuzz);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let export = ["perf", "t.wasm", "o", "--perun-out", "p"];
+    let output = sandglass(root, &export);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+
+    let found = files(&root.join("p"));
+    let names: Vec<&str> = found.keys().filter_map(|path| path.to_str()).collect();
+    for name in [
+        "graphs/coverage_ts.svg",
+        "graphs/degradations_ts.svg",
+        "logs/coverage_plot_data.txt",
+        "logs/degradation_plot_data.txt",
+        "logs/results_data.txt",
+    ] {
+        assert!(names.contains(&name), "{name} is missing in {names:?}");
+    }
+    assert!(root.join("p/hangs").is_dir());
+    let in_folder = |folder: &str| -> Vec<&str> {
+        let prefix = format!("{folder}/");
+        let names = names.iter().filter_map(|name| name.strip_prefix(&prefix));
+        names.collect()
+    };
+    let mutants: Vec<&str> = names.iter().filter(|n| !n.contains('/')).copied().collect();
+    assert!(!mutants.is_empty());
+    let faults = in_folder("faults");
+    assert_eq!(faults.len(), 1, "one trap: {faults:?}");
+    // Every mutant that is there has its diff, and a name of seed and id.
+    let mut diffs: Vec<String> = mutants
+        .iter()
+        .chain(&faults)
+        .map(|n| format!("{n}-diff.html"))
+        .collect();
+    diffs.sort();
+    assert_eq!(in_folder("diffs"), diffs);
+    for name in mutants.iter().chain(&faults) {
+        let (seed, id) = name.split_once('-').expect("a seed and an id");
+        assert!(root.join("o/corpus").join(seed).is_file(), "{name}");
+        assert_eq!(id.len(), 32, "{name}");
+    }
+
+    let results = &found[Path::new("logs/results_data.txt")];
+    let (parents, rest) = results.split_once("Hangs:\nFaults:\n").expect("sections");
+    let fitness: Vec<f64> = parents
+        .lines()
+        .map(|line| {
+            line.split(' ')
+                .next()
+                .and_then(|n| n.parse().ok())
+                .expect("a number")
+        })
+        .collect();
+    assert!(
+        fitness.is_sorted() && fitness.len() > mutants.len(),
+        "{results}"
+    );
+    // Seeds were made by no rule, whatever is fitter by some.
+    let fittest = parents.lines().last().expect("a parent");
+    assert!(fittest.contains(" [T."), "{fittest}");
+    assert_eq!(parents.matches(" []").count(), 2, "{results}");
+    assert!(
+        rest.starts_with(&format!("faults/{} [", faults[0])),
+        "{rest}"
+    );
+
+    let diff = &found[&PathBuf::from(format!("diffs/{}-diff.html", mutants[0]))];
+    assert!(diff.contains("<td style=\"color:#080\">+"), "{diff}");
+    let coverage = &found[Path::new("logs/coverage_plot_data.txt")];
+    let last = coverage
+        .lines()
+        .last()
+        .and_then(|line| line.split(' ').nth(1));
+    let last: f64 = last.and_then(|value| value.parse().ok()).expect("a number");
+    assert!(last > 100.0, "{coverage}");
+
+    // A folder that holds something is not written to, and other campaigns have no such files.
+    let output = sandglass(root, &export);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let output = sandglass(root, &["perf", "t.wasm", "seeds", "--perun-out", "q"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("expected one of `perun`"), "{text}");
+}
