@@ -15,7 +15,8 @@
 //! What stands for what, and other departures:
 //! - coverage, there the number of executed lines by gcov, is fuel: both count what was executed, and
 //!   everything is compared with the median seed, so the unit does not matter. The time of a profile is
-//!   fuel, too, or with `check=edges` the count of each edge;
+//!   fuel, too, or with `check=edges` the count of each edge; with `check=memory` or `depth` the one of
+//!   its memory;
 //! - one execution gives both, so the second phase runs nothing. It comes when Perun's comes, with what
 //!   the first has measured;
 //! - a hang is a run that uses up its fuel. Hangs and faults are findings as everywhere;
@@ -54,7 +55,7 @@ use crate::corpus::{Reason, TestcaseId};
 use crate::rng::{Rng, derive};
 use crate::settings::Settings;
 use crate::trial::{Exit, Status};
-use check::{Profile, Verdict};
+use check::{Measured, Profile, Verdict};
 use custom::Custom;
 use kind::{Family, Kind};
 use lines::Characters;
@@ -359,11 +360,11 @@ impl Perun {
     }
 
     fn judge_seed(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        let (cost, counts) = (judged.outcome.fuel, &judged.detail.counts);
+        let (cost, run) = (judged.outcome.fuel, Measured::of(judged));
         let check = &self.options.check;
-        let is_dearer = |base: &Profile| check.compare(base, cost, counts).degraded > 0;
+        let is_dearer = |base: &Profile| check.compare(base, run).degraded > 0;
         if self.profile.as_ref().is_none_or(is_dearer) {
-            self.profile = Some(check.profile(cost, counts));
+            self.profile = Some(check.profile(run));
         }
         self.seed_costs.push(cost);
         self.add_seed(view, Arc::from(&judged.detail.input[..]), cost);
@@ -530,7 +531,7 @@ impl Guidance for Perun {
         };
         let cost = judged.outcome.fuel;
         let verdict = match &self.profile {
-            Some(base) => (self.options.check).compare(base, cost, &judged.detail.counts),
+            Some(base) => self.options.check.compare(base, Measured::of(judged)),
             None => NOTHING,
         };
         let parent_cost = parent.cost;

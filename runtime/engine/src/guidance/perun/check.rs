@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::guidance::Judged;
+use crate::trial::Peaks;
+
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Places {
@@ -14,6 +17,29 @@ pub(super) enum Places {
     Total,
     /// Each edge, by how often it was taken.
     Edges,
+    /// The pages of memory of the run: one place, as the total of the collector `memory`.
+    Memory,
+    /// The depth of its calls.
+    Depth,
+}
+
+/// What a run is compared by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured<'a> {
+    fuel: u64,
+    peaks: Peaks,
+    counts: &'a [(u32, u32)],
+}
+
+impl<'a> Measured<'a> {
+    /// All of a run.
+    pub(super) fn of(judged: &Judged<'a>) -> Measured<'a> {
+        Measured {
+            fuel: judged.outcome.fuel,
+            peaks: judged.detail.peaks,
+            counts: &judged.detail.counts,
+        }
+    }
 }
 
 /// How many of the places that were compared are degradations; of one place at least.
@@ -36,32 +62,45 @@ pub(super) struct Check {
 /// What a run is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Profile {
-    fuel: u64,
+    /// Of all places together; 0 if edges are compared.
+    amount: u64,
     /// Of edges, ascending; empty if they are not compared.
     counts: Arc<[(u32, u32)]>,
 }
 
 impl Check {
     /// The profile of a run.
-    pub(super) fn profile(&self, fuel: u64, counts: &[(u32, u32)]) -> Profile {
-        let counts = match self.places {
-            Places::Total => &[],
-            Places::Edges => counts,
-        };
-        Profile {
-            fuel,
-            counts: counts.into(),
+    pub(super) fn profile(&self, run: Measured<'_>) -> Profile {
+        match self.amount(run) {
+            Some(amount) => Profile {
+                amount,
+                counts: Arc::default(),
+            },
+            None => Profile {
+                amount: 0,
+                counts: run.counts.into(),
+            },
         }
     }
 
     /// Compares a run with a profile.
-    pub(super) fn compare(&self, base: &Profile, fuel: u64, counts: &[(u32, u32)]) -> Verdict {
-        match self.places {
-            Places::Total => Verdict {
-                degraded: self.is_degraded(base.fuel, fuel).into(),
+    pub(super) fn compare(&self, base: &Profile, run: Measured<'_>) -> Verdict {
+        match self.amount(run) {
+            Some(amount) => Verdict {
+                degraded: self.is_degraded(base.amount, amount).into(),
                 compared: 1,
             },
-            Places::Edges => self.compare_edges(&base.counts, counts),
+            None => self.compare_edges(&base.counts, run.counts),
+        }
+    }
+
+    /// What a run has of what is compared in one place.
+    fn amount(&self, run: Measured<'_>) -> Option<u64> {
+        match self.places {
+            Places::Total => Some(run.fuel),
+            Places::Edges => None,
+            Places::Memory => Some(run.peaks.memory_pages),
+            Places::Depth => Some(run.peaks.call_depth.into()),
         }
     }
 
@@ -87,7 +126,7 @@ impl Check {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn check(places: Places, percent: u32, is_compat: bool) -> Check {
@@ -98,6 +137,14 @@ mod tests {
         }
     }
 
+    pub(in super::super) fn run(fuel: u64, counts: &[(u32, u32)]) -> Measured<'_> {
+        Measured {
+            fuel,
+            peaks: Peaks::default(),
+            counts,
+        }
+    }
+
     fn verdict(degraded: u32, compared: u32) -> Verdict {
         Verdict { degraded, compared }
     }
@@ -105,20 +152,20 @@ mod tests {
     #[test]
     fn the_total_is_a_degradation_from_twice_the_base_on() {
         let check = check(Places::Total, 200, false);
-        let base = check.profile(1_000, &[(0, 1)]);
+        let base = check.profile(run(1_000, &[(0, 1)]));
         for (fuel, degraded) in [(0, 0), (1_999, 0), (2_000, 1), (u64::MAX, 1)] {
-            assert_eq!(check.compare(&base, fuel, &[]), verdict(degraded, 1));
+            assert_eq!(check.compare(&base, run(fuel, &[])), verdict(degraded, 1));
         }
-        let nothing = check.profile(0, &[]);
-        assert_eq!(check.compare(&nothing, 0, &[]), verdict(0, 1));
+        let nothing = check.profile(run(0, &[]));
+        assert_eq!(check.compare(&nothing, run(0, &[])), verdict(0, 1));
     }
 
     #[test]
     fn the_threshold_is_set_in_per_cent() {
         let check = check(Places::Total, 101, false);
-        let base = check.profile(1_000, &[]);
-        assert_eq!(check.compare(&base, 1_009, &[]), verdict(0, 1));
-        assert_eq!(check.compare(&base, 1_010, &[]), verdict(1, 1));
+        let base = check.profile(run(1_000, &[]));
+        assert_eq!(check.compare(&base, run(1_009, &[])), verdict(0, 1));
+        assert_eq!(check.compare(&base, run(1_010, &[])), verdict(1, 1));
     }
 
     /// Defect D15: what is worse than a degradation is none.
@@ -127,9 +174,26 @@ mod tests {
         let (base, now) = ([(0, 1), (1, 10), (5, 2)], [(0, 1), (1, 20), (2, 1), (5, 3)]);
         for (is_compat, degraded) in [(false, 2), (true, 1)] {
             let check = check(Places::Edges, 200, is_compat);
-            let base = check.profile(7, &base);
-            assert_eq!(check.compare(&base, 7, &now), verdict(degraded, 4));
-            assert_eq!(check.compare(&base, 7, &[]), verdict(0, 1));
+            let base = check.profile(run(7, &base));
+            assert_eq!(check.compare(&base, run(7, &now)), verdict(degraded, 4));
+            assert_eq!(check.compare(&base, run(7, &[])), verdict(0, 1));
+        }
+    }
+
+    #[test]
+    fn memory_and_depth_are_compared_for_themselves() {
+        let peaks = |memory_pages, call_depth| Measured {
+            peaks: Peaks {
+                memory_pages,
+                call_depth,
+            },
+            ..run(1, &[])
+        };
+        for (places, more) in [(Places::Memory, peaks(4, 5)), (Places::Depth, peaks(2, 10))] {
+            let check = check(places, 200, false);
+            let base = check.profile(peaks(2, 5));
+            assert_eq!(check.compare(&base, peaks(3, 9)), verdict(0, 1));
+            assert_eq!(check.compare(&base, more), verdict(1, 1));
         }
     }
 }

@@ -68,9 +68,9 @@ const REGEX_RULES: Setting = Setting {
 };
 const PLACES: Setting = Setting {
     name: "check",
-    summary: "what is compared with the slowest seed: fuel, or the count of each edge",
+    summary: "what is compared with the slowest seed: fuel, the count of each edge, memory, or depth of calls",
     kind: SettingKind::OneOf {
-        names: &["total", "edges"],
+        names: &["total", "edges", "memory", "depth"],
     },
 };
 const DEGRADATION: Setting = Setting::number(
@@ -143,7 +143,8 @@ impl Options {
             threshold: Threshold::new(number(INCREASE_RATE)),
             has_gate: !settings.is_on(SKIP_COVERAGE.name),
             check: Check {
-                places: [Places::Total, Places::Edges][index(PLACES)],
+                places: [Places::Total, Places::Edges, Places::Memory, Places::Depth]
+                    [index(PLACES)],
                 percent: number(DEGRADATION) as u32,
                 is_compat,
             },

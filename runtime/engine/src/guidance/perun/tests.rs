@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::check::tests::run;
 use super::*;
 use crate::batch::Plan;
 use crate::choice::typed::Targets;
@@ -192,7 +193,10 @@ fn the_base_is_the_median_seed_and_the_profile_the_slowest() {
     assert_eq!(campaign.perun.base, 229, "(199 + 260) / 2");
     // 260 is twice the first seed; 350 is not twice 260.
     let profile = campaign.perun.profile.as_ref().unwrap();
-    assert_eq!(*profile, campaign.perun.options.check.profile(260, &[]));
+    assert_eq!(
+        *profile,
+        campaign.perun.options.check.profile(run(260, &[]))
+    );
     assert_eq!(campaign.reasons(), [Reason::Seed; 4]);
 }
 
