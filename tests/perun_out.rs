@@ -164,3 +164,55 @@ fn a_campaign_is_written_as_perun_writes_it() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("expected one of `perun`"), "{text}");
 }
+
+/// Options of `perun fuzz` 0.21.8.
+const OPTIONS: [&str; 23] = [
+    "-b --cmd",
+    "-w --input-sample",
+    "-c --collector",
+    "-cp --collector-params",
+    "-p --postprocessor",
+    "-pp",
+    "-m --minor-version",
+    "-wf --workloads-filter",
+    "--skip-coverage-testing",
+    "-s --source-path",
+    "-g --gcno-path",
+    "-o --output-dir",
+    "-t --timeout",
+    "-h --hang-timeout",
+    "-N --max-size",
+    "-mi --max-size-increase",
+    "-mp --max-size-ratio",
+    "-e --exec-limit",
+    "-l --interesting-files-limit",
+    "-cr --coverage-increase-rate",
+    "-mpr --mutations-per-rule",
+    "-r --regex-rules",
+    "-np --no-plotting",
+];
+
+/// Each option of the original is in the book's table, and what the table says to set can be set.
+#[test]
+fn the_book_answers_for_every_option() {
+    let book = include_str!("../runtime/book/src/perun.md");
+    let (_, table) = book.split_once("## Options of Perun").expect("a section");
+    let table = table.split("\n## ").next().expect("its text");
+    for option in OPTIONS {
+        assert!(table.contains(&format!("`{option}")), "{option}");
+    }
+    let collectors = ["time", "complexity", "kperf", "trace", "memory", "bounds"];
+    for collector in collectors {
+        let row = |line: &&str| line.starts_with("| `-c ") && line.contains(collector);
+        assert!(table.lines().any(|line| row(&line)), "{collector}");
+    }
+    let perun = sandglass_engine::find("perun").expect("it is a guidance");
+    let mut found = 0;
+    for text in table.split("--set ").skip(1) {
+        let (name, _) = text.split_once('=').expect("KEY=VALUE");
+        let is_known = perun.settings.iter().any(|setting| setting.name == name);
+        assert!(is_known, "{name}");
+        found += 1;
+    }
+    assert!(found >= 10, "{found}");
+}
