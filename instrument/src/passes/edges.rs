@@ -86,6 +86,7 @@ pub(crate) fn instrument(
     let wanted = |_: &Module, at: Place, instr: &Instr, _| {
         (flow.decisions.get(&at)).is_some_and(|decision| matters(decision, instr))
     };
+    let mut heads = Vec::new();
     rewrite(module, id, wanted, |module, code, at, instr, loc| {
         let mut rewrite = Rewrite {
             module,
@@ -93,11 +94,16 @@ pub(crate) fn instrument(
             counters,
             purse,
             scratch: &mut scratch,
+            heads: &mut heads,
             decision: &flow.decisions[&at],
             base: numbers[&at],
         };
         rewrite.decision(code, instr, loc, landing);
     });
+    for (arm, code) in heads {
+        let func = body_mut(module, id);
+        func.block_mut(arm).instrs.splice(0..0, code.0);
+    }
     let entry = Arm {
         kind: crate::probes::ArmKind::Entry,
         weight: flow.entry_weight,
@@ -132,6 +138,9 @@ struct Rewrite<'a> {
     counters: &'a Counters,
     purse: Purse,
     scratch: &'a mut Scratch,
+    /// What goes before the arms of `if`s, once all is rewritten: the places of decisions within them
+    /// are those from before.
+    heads: &'a mut Vec<(InstrSeqId, Code)>,
     decision: &'a Decision,
     base: u32,
 }
@@ -165,8 +174,7 @@ impl Rewrite<'_> {
             }) => {
                 for (arm, seq) in [consequent, alternative].into_iter().enumerate() {
                     let probe = self.probe(arm);
-                    let func = body_mut(self.module, self.id);
-                    func.block_mut(seq).instrs.splice(0..0, probe.0);
+                    self.heads.push((seq, probe));
                 }
                 code.op_at(instr, loc);
             }
