@@ -17,8 +17,11 @@ use clap::Parser as _;
 use crate::error::{self, exit_code};
 
 pub mod args;
+#[cfg(test)]
+mod book;
 pub mod build;
 mod case;
+mod check;
 mod cmin;
 mod compare;
 mod cover;
@@ -78,6 +81,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Check(args) => check::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Build(args) => build::run(args),

@@ -22,6 +22,7 @@
 
 pub mod build;
 pub mod campaign;
+pub mod check;
 pub mod cli;
 pub mod compare;
 pub mod config;

@@ -45,6 +45,8 @@ pub enum Verb {
     Perf(PerfArgs),
     /// Compare two builds of one target on a corpus: verdicts, cost, coverage; a gate for CI
     Compare(CompareArgs),
+    /// Replay all that is known, then run a fixed number of executions: the gate for CI
+    Check(CheckArgs),
     /// Show what a module is: entry point, imports, features, probes
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
@@ -353,6 +355,53 @@ pub struct CompareArgs {
 const COMPARE_HELP: &str = "\
 Costs of inputs that are no findings are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
 that was none before, and with --max-slowdown when one that ends as before costs more than allowed.";
+
+/// `sandglass check`
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_HELP)]
+pub struct CheckArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Folders of inputs, of findings, or of campaigns [default: TARGET.sandglass]
+    #[arg(value_name = "DIR")]
+    pub known: Vec<PathBuf>,
+    /// Findings that are not fixed yet: each must end as it did; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub open: Vec<PathBuf>,
+    /// Executions of the campaign that follows; 0 = replay only
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = parse_count)]
+    pub execs: u64,
+    /// The seed of that campaign
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Threads; the result does not depend on their number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub workers: usize,
+    /// Where that campaign and its findings go [default: TARGET.check]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the results as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write what failed as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// One JSON object a line for each thing that was checked, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+const CHECK_HELP: &str = "\
+What is known fails the check (exit code 1) when
+  an input is a finding,
+  a finding is one still or again, unless it lies in a folder of --open,
+  a slow finding costs more than its `budget` in finding.json, or without one than its `fuel`,
+  a finding of --open does not end as it did: fixed ones belong among the others.
+The campaign starts from the inputs that passed, and fails the check when it finds a bug that is not among those of --open.
+Nothing depends on time: the same module, folders and options give the same result on every machine.";
 
 /// A percentage with up to three decimals, as thousandths of a percent.
 fn parse_percent(text: &str) -> Result<u64, String> {
