@@ -1,20 +1,21 @@
-//! The page of a profile, opened in a real browser: its script runs, zooms and finds, and nothing that a
-//! guest or a file is named becomes part of it. Without a browser it is left out, and says so.
+//! Our pages, opened in a real browser: their scripts run, and nothing that a guest or a file is named
+//! becomes part of them. Without a browser they are left out, and say so.
 #![expect(clippy::print_stdout, reason = "says when it is left out")]
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
+use sandglass_engine::Interest;
+use sandglass_guests::C_DEMO;
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_runtime::cover::source::Sources;
+use sandglass_runtime::cover::{self, Cover, FileCover};
 use sandglass_runtime::inputs::Input;
 use sandglass_runtime::profile::html::{Page, html};
 use sandglass_runtime::profile::profile;
 use sandglass_runtime::target::{Module, Reset, Target};
-use sandglass_sandbox::{Limits, Options, on_guest_thread};
-
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use sandglass_tests::browser::{assert_needs_nothing, opened, tag};
 
 /// What a hostile guest calls its functions, and its inputs.
 const HOSTILE: &str =
@@ -54,36 +55,11 @@ fn page() -> String {
     })
 }
 
-/// What a browser made of a page, after its scripts; `None` without one.
-fn opened(folder: &Path, page: &str) -> Option<String> {
-    let path = folder.join("page.html");
-    fs::write(&path, page).unwrap();
-    BROWSERS.iter().find_map(|browser| {
-        let output = Command::new(browser)
-            // Nobody but root may be there to run it, and its own box wants another user.
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", folder.join("user").display()))
-            .arg("--virtual-time-budget=2000")
-            .arg(format!("file://{}", path.display()))
-            .output()
-            .ok()?;
-        assert!(output.status.success(), "{browser}: {output:?}");
-        Some(String::from_utf8_lossy(&output.stdout).into_owned())
-    })
-}
-
 #[test]
 fn a_page_opens_in_a_browser() {
     let page = page();
-    for part in [
-        "http:",
-        "https:",
-        "src=\"",
-        "href=",
-        "<img",
-        "<b>seed",
-        "<i>mutant",
-    ] {
+    assert_needs_nothing(&page);
+    for part in ["<b>seed", "<i>mutant"] {
         assert!(!page.contains(part), "{part} in\n{page}");
     }
     // What a user would do, at the end of the page.
@@ -105,22 +81,102 @@ fn a_page_opens_in_a_browser() {
     </script></body>"##;
     let page = page.replace("</body>", user);
     let folder = tempfile::tempdir().unwrap();
-    let Some(dom) = opened(folder.path(), &page) else {
-        // Where one was installed for this, it has to be there.
-        assert!(std::env::var_os("SANDGLASS_BROWSER").is_none());
-        println!("left out: none of {BROWSERS:?} is installed");
-        return;
-    };
-    let tag = dom.split("<head>").next().unwrap_or_default();
-    for wanted in [
+    check(
+        opened(folder.path(), &page),
+        &[
         "data-ready=\"5\"",
         "data-zoomed=\"true\"",
         "data-whole=\"true\"",
         "data-found=\"2\"",
         "data-images=\"0\"",
-        "data-wide=\"true\"",
-    ] {
+            "data-wide=\"true\"",
+        ],
+    );
+}
+
+/// What scripts left in the document; nothing of what a hostile name would have done.
+fn check(dom: Option<String>, wanted: &[&str]) {
+    let Some(dom) = dom else {
+        println!("left out: no browser is installed");
+        return;
+    };
+    let tag = tag(&dom);
+    for wanted in wanted {
         assert!(tag.contains(wanted), "{wanted} is missing in {tag}");
     }
     assert!(!tag.contains("broken"), "{tag}");
+}
+
+/// The cover of the demo in C, whose source lies in `guests`, and of a file with a hostile name.
+fn cover_page() -> String {
+    let inputs: Vec<&[u8]> = C_DEMO.seeds.to_vec();
+    let mut cover = cover(C_DEMO.wasm_o0, &inputs);
+    let hostile = FileCover {
+        lines: [(1, 0), (2, 7)].into(),
+        ..FileCover::default()
+    };
+    let name = HOSTILE.replace("\\22", "\"");
+    cover.files.insert(name.clone(), hostile);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
+    cover::html::html(&cover::html::Page {
+        title: name.clone(),
+        about: name,
+        cover: &cover,
+        sources: Sources::below(&root),
+    })
+}
+
+fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
+    on_guest_thread(|| {
+        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
+        let program = Arc::new(program.expect("demos are accepted"));
+        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
+        let probes = program.probe_map().probes.len();
+        let interest = Interest::new(probes as u32, 0);
+        let mut counts = vec![0; probes];
+        for input in inputs {
+            let detail = sandbox.run(input, &interest, true).detail;
+            for (probe, count) in detail.expect("asked for").counts {
+                counts[probe as usize] += u64::from(count);
+            }
+        }
+        Cover::new(wasm, program.probe_map(), &counts).expect("its own module")
+    })
+}
+
+#[test]
+fn a_cover_opens_in_a_browser() {
+    let page = cover_page();
+    assert_needs_nothing(&page);
+    assert!(page.contains("LLVMFuzzerTestOneInput"), "the source is there");
+    let user = r##"<script>
+      const says = (name, value) => { document.documentElement.dataset[name] = value; };
+      const link = [...document.querySelectorAll("td.name a")].find((link) => link.textContent.endsWith(".c"));
+      const file = document.querySelector(link.getAttribute("href"));
+      says("closed", !file.open);
+      link.click();
+      setTimeout(() => {
+        says("opened", file.open);
+        says("hit", file.querySelectorAll(".hit, .part").length > 5);
+        says("missed", file.querySelectorAll(".miss").length > 0);
+        says("text", [...file.querySelectorAll(".l")].some((line) => line.classList.contains("hit") && line.textContent.includes("LLVMFuzzerTestOneInput")));
+        says("images", document.images.length);
+        says("wide", document.documentElement.scrollWidth <= innerWidth);
+      }, 50);
+    </script></body>"##;
+    let page = page.replace("</body>", user);
+    let folder = tempfile::tempdir().unwrap();
+    check(
+        opened(folder.path(), &page),
+        &[
+            "data-ready=\"",
+            "data-closed=\"true\"",
+            "data-opened=\"true\"",
+            "data-hit=\"true\"",
+            "data-missed=\"true\"",
+            "data-text=\"true\"",
+            "data-images=\"0\"",
+            "data-wide=\"true\"",
+        ],
+    );
 }

@@ -33,6 +33,7 @@ pub mod event;
 pub mod growth;
 pub mod inputs;
 pub mod minimise;
+mod page;
 pub mod profile;
 pub mod report;
 pub mod stack;

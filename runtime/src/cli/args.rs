@@ -259,6 +259,15 @@ pub struct CoverArgs {
     /// Also write LCOV's tracefile, for genhtml and editors
     #[arg(long, value_name = "FILE")]
     pub lcov: Option<PathBuf>,
+    /// Write a page that needs nothing else: files, branches, and your source line by line
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Where the source is that the page shows; nothing outside is read [default: this folder]
+    #[arg(long, value_name = "DIR", requires = "html")]
+    pub source: Option<PathBuf>,
+    /// One JSON object a line for each file, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
     /// List the files of libraries, too
     #[arg(long)]
     pub libraries: bool,

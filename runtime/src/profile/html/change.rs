@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escape;
+use crate::page::escape;
 
 /// Bytes of each input that are compared.
 const BYTES_MAX: usize = 64 << 10;

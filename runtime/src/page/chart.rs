@@ -24,7 +24,7 @@ enum Scale {
 
 /// One axis: its range, and how it is divided.
 #[derive(Clone)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     scale: Scale,
     from: f64,
     to: f64,
@@ -33,7 +33,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// From nought to the greatest of the numbers, or a little more.
-    pub(super) fn linear(label: &'static str, numbers: impl Iterator<Item = f64>) -> Axis {
+    pub(crate) fn linear(label: &'static str, numbers: impl Iterator<Item = f64>) -> Axis {
         let most = numbers.fold(0.0, f64::max).max(1.0);
         let step = step(most);
         Axis {
@@ -45,7 +45,7 @@ impl Axis {
     }
 
     /// Over the decades of the numbers; what is below one counts as one.
-    pub(super) fn logarithmic(label: &'static str, numbers: impl Iterator<Item = f64>) -> Axis {
+    pub(crate) fn logarithmic(label: &'static str, numbers: impl Iterator<Item = f64>) -> Axis {
         let numbers = numbers.map(|number| number.max(1.0).log10());
         let (least, most) = numbers.fold((f64::MAX, 0.0), |(least, most): (f64, f64), number| {
             (least.min(number), most.max(number))
@@ -96,14 +96,14 @@ fn step(most: f64) -> f64 {
 }
 
 /// A chart under construction.
-pub(super) struct Chart {
+pub(crate) struct Chart {
     x: Axis,
     y: Axis,
     body: String,
 }
 
 impl Chart {
-    pub(super) fn new(x: Axis, y: Axis) -> Chart {
+    pub(crate) fn new(x: Axis, y: Axis) -> Chart {
         Chart {
             x,
             y,
@@ -119,7 +119,7 @@ impl Chart {
     }
 
     /// A point of this class; `title` is escaped already.
-    pub(super) fn point(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
+    pub(crate) fn point(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
         let (x, y) = self.at(x, y);
         let _ = writeln!(
             self.body,
@@ -128,7 +128,7 @@ impl Chart {
     }
 
     /// A line that keeps each value until the next one.
-    pub(super) fn steps(&mut self, points: &[(f64, f64)], until: f64) {
+    pub(crate) fn steps(&mut self, points: &[(f64, f64)], until: f64) {
         let mut path = String::new();
         for (n, (x, y)) in points.iter().enumerate() {
             let (x, y) = self.at(*x, *y);
@@ -142,7 +142,7 @@ impl Chart {
     }
 
     /// Where the values first reach a quartile: a line across, and one down.
-    pub(super) fn quartile(&mut self, (x, y): (f64, f64), is_median: bool) {
+    pub(crate) fn quartile(&mut self, (x, y): (f64, f64), is_median: bool) {
         let (x, y) = self.at(x, y);
         let class = if is_median {
             "quartile median"
@@ -157,7 +157,7 @@ impl Chart {
     }
 
     /// The picture; `says` is what it shows, for those who do not see it.
-    pub(super) fn svg(self, says: &str) -> String {
+    pub(crate) fn svg(self, says: &str) -> String {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
         let mut axes = String::new();
         for mark in self.x.marks() {
@@ -196,7 +196,7 @@ impl Chart {
 }
 
 /// A number in at most four digits: 950, 1.2 k, 34 M.
-pub(super) fn brief(number: f64) -> String {
+pub(crate) fn brief(number: f64) -> String {
     let units = ["", " k", " M", " G", " T", " P", " E"];
     let mut unit = 0;
     let mut number = number;
