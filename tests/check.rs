@@ -18,7 +18,10 @@ fn check(folder: &Path, args: &[&str]) -> Output {
         .arg("check")
         .args(args)
         .current_dir(folder)
-        .env("SANDGLASS_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"))
+        .env(
+            "SANDGLASS_CACHE",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+        )
         .output()
         .expect("the program runs")
 }
@@ -39,8 +42,17 @@ fn prepare() -> tempfile::TempDir {
 fn a_check_is_the_same_everywhere_and_its_reports_are_what_they_claim() {
     let (one, other) = (prepare(), prepare());
     let common = [
-        "demo.wasm", "corpus", "--execs", "2000", "--fuel", "1M", "--junit", "check.xml",
-        "--sarif", "check.sarif", "--workers",
+        "demo.wasm",
+        "corpus",
+        "--execs",
+        "2000",
+        "--fuel",
+        "1M",
+        "--junit",
+        "check.xml",
+        "--sarif",
+        "check.sarif",
+        "--workers",
     ];
     let first = check(one.path(), &[&common[..], &["1"]].concat());
     let second = check(other.path(), &[&common[..], &["3"]].concat());
@@ -84,7 +96,9 @@ fn is_valid(log: &str) -> Option<String> {
         check = jsonschema.Draft7Validator(json.load(open(sys.argv[1])))\n\
         for error in check.iter_errors(json.load(sys.stdin)): print(error.message)";
     let python = std::env::var_os("SANDGLASS_JSONSCHEMA").unwrap_or_else(|| "python3".into());
-    let has_it = Command::new(&python).args(["-c", "import jsonschema"]).output();
+    let has_it = Command::new(&python)
+        .args(["-c", "import jsonschema"])
+        .output();
     if !has_it.is_ok_and(|output| output.status.success()) {
         return None;
     }
@@ -94,7 +108,12 @@ fn is_valid(log: &str) -> Option<String> {
         .stdout(Stdio::piped())
         .spawn()
         .expect("it ran just now");
-    asked.stdin.take().expect("piped").write_all(log.as_bytes()).unwrap();
+    asked
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(log.as_bytes())
+        .unwrap();
     let output = asked.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     Some(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -26,6 +26,7 @@ mod cmin;
 mod compare;
 mod cover;
 mod demo;
+pub mod export;
 mod fuzz;
 mod influence;
 mod inspect;
@@ -34,6 +35,7 @@ pub mod manual;
 mod min;
 mod perf;
 mod profile;
+pub mod report;
 mod repro;
 mod show;
 
@@ -82,6 +84,9 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Check(args) => check::run(args),
+        Verb::Export(args) => export::run(args),
+        Verb::Import(args) => export::import(args),
+        Verb::Report(args) => report::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Build(args) => build::run(args),

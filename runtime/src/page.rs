@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use crate::error::printable;
 use crate::report::plain::number;
 
+pub(crate) mod bytes;
 pub(crate) mod chart;
 
 /// A whole page: `title` is what it is about, `kind` what it says of that, `body` is HTML.

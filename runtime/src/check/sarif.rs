@@ -97,7 +97,10 @@ fn location(frame: Option<&Frame>, target: &str, root: Option<&Path>) -> Value {
 /// A path as a URI: relative to `root` where it lies below, relative as it is, or a file's.
 fn uri(path: &str, root: Option<&Path>) -> String {
     let below = root.and_then(|root| Path::new(path).strip_prefix(root).ok());
-    let path = below.map_or_else(|| path.to_owned(), |path| path.to_string_lossy().into_owned());
+    let path = below.map_or_else(
+        || path.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    );
     let mut uri = String::new();
     if path.starts_with('/') {
         uri.push_str("file://");

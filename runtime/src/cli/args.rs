@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::build::BuildArgs;
+use super::export::{ExportArgs, ImportArgs};
 use super::manual::{CompletionsArgs, ManArgs};
+use super::report::ReportArgs;
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -47,6 +49,12 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Replay all that is known, then run a fixed number of executions: the gate for CI
     Check(CheckArgs),
+    /// Make a page of a campaign: how it went, what it found, what it kept
+    Report(ReportArgs),
+    /// Make a test, a program, a bundle or bytes of a finding; or a corpus for another fuzzer
+    Export(ExportArgs),
+    /// Take the inputs out of another fuzzer's folders
+    Import(ImportArgs),
     /// Show what a module is: entry point, imports, features, probes
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
@@ -172,10 +180,9 @@ pub enum ResetArg {
 /// `sandglass repro`
 #[derive(Debug, Args)]
 pub struct ReproArgs {
-    /// The module
+    /// The module, or a bundle
     pub target: PathBuf,
-    /// Inputs, or folders of findings
-    #[arg(required = true)]
+    /// Inputs, or folders of findings; none for a bundle, which has its own
     pub files: Vec<PathBuf>,
     /// One JSON object for each replay
     #[arg(long)]

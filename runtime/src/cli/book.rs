@@ -43,10 +43,16 @@ fn commands_in_the_book_parse() {
     let mut count = 0;
     for page in pages() {
         for command in commands(&fs::read_to_string(&page).expect("text")) {
-            let words = command.split_whitespace().map(|word| word.trim_matches('\''));
+            let words = command
+                .split_whitespace()
+                .map(|word| word.trim_matches('\''));
             if let Err(error) = Cli::try_parse_from(words) {
                 // Help is a way to end, too.
-                assert!(error.exit_code() == 0, "{}: {command}\n{error}", page.display());
+                assert!(
+                    error.exit_code() == 0,
+                    "{}: {command}\n{error}",
+                    page.display()
+                );
             }
             count += 1;
         }
@@ -57,5 +63,8 @@ fn commands_in_the_book_parse() {
 #[test]
 fn pipelines_hold_commands() {
     let page = "```yaml\nscript:\n  - sandglass check a.wasm  # all of it\n  - run: sandglass list | head\n```\nsandglass x\n";
-    assert_eq!(commands(page), ["sandglass check a.wasm ", "sandglass list"]);
+    assert_eq!(
+        commands(page),
+        ["sandglass check a.wasm ", "sandglass list"]
+    );
 }

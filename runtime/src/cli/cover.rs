@@ -106,7 +106,10 @@ fn write_files(
         let root = args.source.clone().unwrap_or_else(|| PathBuf::from("."));
         let sources = Sources::below(&root);
         if sources.is_none() {
-            bail!("{}: no such folder, expected the one with the source", show(&root));
+            bail!(
+                "{}: no such folder, expected the one with the source",
+                show(&root)
+            );
         }
         let page = html::html(&html::Page {
             title: ran.target.to_owned(),

@@ -49,7 +49,11 @@ pub fn html(page: &Page<'_>) -> String {
         body.push_str("<p>The module has no line table: build it with debug information (-g, or debug = true) to see its source.</p>\n");
     }
     let mut shown = Shown::new(page.sources.as_ref());
-    let sources: Vec<Option<String>> = own.iter().take(FILES_MAX).map(|file| shown.file(file)).collect();
+    let sources: Vec<Option<String>> = own
+        .iter()
+        .take(FILES_MAX)
+        .map(|file| shown.file(file))
+        .collect();
     files(&mut body, &own, &sources, &theirs);
     uncovered(&mut body, cover);
     never(&mut body, &own);
@@ -125,13 +129,17 @@ fn files(body: &mut String, own: &[File<'_>], sources: &[Option<String>], theirs
         ]
     };
     body.push_str("<h2>Files</h2>\n");
-    let rows = own.iter().take(FILES_MAX).enumerate().map(|(at, (path, file))| {
-        let name = match sources.get(at) {
-            Some(Some(_)) => format!("<a href=\"#f{at}\">{}</a>", escape(path)),
-            _ => escape(path),
-        };
-        row(name, file)
-    });
+    let rows = own
+        .iter()
+        .take(FILES_MAX)
+        .enumerate()
+        .map(|(at, (path, file))| {
+            let name = match sources.get(at) {
+                Some(Some(_)) => format!("<a href=\"#f{at}\">{}</a>", escape(path)),
+                _ => escape(path),
+            };
+            row(name, file)
+        });
     table(body, &COLUMNS, rows);
     rest(body, own.len(), FILES_MAX);
     if theirs.is_empty() {
@@ -145,7 +153,11 @@ fn files(body: &mut String, own: &[File<'_>], sources: &[Option<String>], theirs
         of(lines)
     );
     let rows = theirs.iter().take(FILES_MAX);
-    table(body, &COLUMNS, rows.map(|(path, file)| row(escape(path), file)));
+    table(
+        body,
+        &COLUMNS,
+        rows.map(|(path, file)| row(escape(path), file)),
+    );
     rest(body, theirs.len(), FILES_MAX);
     body.push_str("</details>\n");
 }
@@ -178,12 +190,9 @@ fn never(body: &mut String, own: &[File<'_>]) {
         return;
     }
     body.push_str("<h2>Functions that were never entered</h2>\n");
-    let rows = functions.take(ROWS_MAX).map(|(path, of)| {
-        vec![
-            escape(&of.name),
-            escape(&format!("{path}:{}", of.line)),
-        ]
-    });
+    let rows = functions
+        .take(ROWS_MAX)
+        .map(|(path, of)| vec![escape(&of.name), escape(&format!("{path}:{}", of.line))]);
     table(body, &["@function", "@at"], rows);
     rest(body, count, ROWS_MAX);
 }
@@ -261,7 +270,9 @@ mod tests {
 
     fn huge(files: u32, lines: u32) -> Cover {
         let file = |n: u32| FileCover {
-            lines: (1..=lines).map(|line| (line, u64::from(line % 3))).collect(),
+            lines: (1..=lines)
+                .map(|line| (line, u64::from(line % 3)))
+                .collect(),
             functions: (0..10)
                 .map(|at| FunctionCover {
                     name: format!("f{n}_{at}<T>"),
@@ -269,7 +280,10 @@ mod tests {
                     entered: u64::from(at % 2),
                 })
                 .collect(),
-            branches: (1..=lines).step_by(5).map(|line| (line, vec![1, 0])).collect(),
+            branches: (1..=lines)
+                .step_by(5)
+                .map(|line| (line, vec![1, 0]))
+                .collect(),
         };
         let path = |n: u32| match n % 4 {
             0 => format!("/rustc/x/{n}.rs"),
@@ -302,16 +316,32 @@ mod tests {
         let file = |lines: &[(u32, u64)], branches: &[(u32, &[u64])]| FileCover {
             lines: lines.iter().copied().collect(),
             functions: Vec::new(),
-            branches: branches.iter().map(|(line, arms)| (*line, arms.to_vec())).collect(),
+            branches: branches
+                .iter()
+                .map(|(line, arms)| (*line, arms.to_vec()))
+                .collect(),
         };
         let cover = Cover {
             files: BTreeMap::from([
-                ("a.c".to_owned(), file(&[(1, 5), (2, 9), (3, 0), (4, 7)], &[(1, &[5, 0]), (2, &[9, 0, 1]), (3, &[0, 0]), (4, &[3, 4])])),
-                ("/usr/include/b.h".to_owned(), file(&[(1, 99)], &[(1, &[99, 0])])),
+                (
+                    "a.c".to_owned(),
+                    file(
+                        &[(1, 5), (2, 9), (3, 0), (4, 7)],
+                        &[(1, &[5, 0]), (2, &[9, 0, 1]), (3, &[0, 0]), (4, &[3, 4])],
+                    ),
+                ),
+                (
+                    "/usr/include/b.h".to_owned(),
+                    file(&[(1, 99)], &[(1, &[99, 0])]),
+                ),
             ]),
             elsewhere: Vec::new(),
         };
-        let lines: Vec<(u32, u64)> = cover.uncovered().iter().map(|of| (of.line, of.hits)).collect();
+        let lines: Vec<(u32, u64)> = cover
+            .uncovered()
+            .iter()
+            .map(|of| (of.line, of.hits))
+            .collect();
         assert_eq!(lines, [(2, 9), (1, 5)]);
     }
 }

@@ -79,9 +79,17 @@ pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
         path,
         library: is_library(path),
         shares: Shares::of(std::iter::once(file)),
-        line_counts: file.lines.iter().map(|(line, count)| (*line, *count)).collect(),
+        line_counts: file
+            .lines
+            .iter()
+            .map(|(line, count)| (*line, *count))
+            .collect(),
         functions_entered: file.functions.iter().map(function).collect(),
-        branch_counts: file.branches.iter().map(|(line, arms)| (*line, &arms[..])).collect(),
+        branch_counts: file
+            .branches
+            .iter()
+            .map(|(line, arms)| (*line, &arms[..]))
+            .collect(),
     });
     let summary = Line::Summary {
         target: ran.target,

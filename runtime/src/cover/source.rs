@@ -13,8 +13,8 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Ends of names of source files.
 const EXTENSIONS: [&str; 27] = [
-    "as", "c", "c++", "cc", "cpp", "cs", "cxx", "def", "go", "h", "h++", "hh", "hpp", "hxx", "inc", "inl",
-    "ipp", "l", "m", "re", "rl", "rs", "s", "swift", "ts", "y", "zig",
+    "as", "c", "c++", "cc", "cpp", "cs", "cxx", "def", "go", "h", "h++", "hh", "hpp", "hxx", "inc",
+    "inl", "ipp", "l", "m", "re", "rl", "rs", "s", "swift", "ts", "y", "zig",
 ];
 
 /// Where sources are.
@@ -83,7 +83,14 @@ mod tests {
         let here = root.path().join("project/src/a.c");
         assert_eq!(sources.lines(here.to_str().unwrap()), wanted);
         let outside = root.path().join("secret.c");
-        for path in ["../secret.c", outside.to_str().unwrap(), ".env", "/etc/passwd", "src", ""] {
+        for path in [
+            "../secret.c",
+            outside.to_str().unwrap(),
+            ".env",
+            "/etc/passwd",
+            "src",
+            "",
+        ] {
             assert_eq!(sources.lines(path), None, "{path}");
         }
         #[cfg(unix)]

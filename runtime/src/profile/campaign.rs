@@ -7,11 +7,7 @@ use anyhow::Result;
 use sandglass_engine::guidance::OperatorRecord;
 
 use super::Run;
-use crate::event::Event;
-use crate::inputs::read_file;
-
-/// Bytes of a log that is read: some million events.
-const LOG_BYTES_MAX: u64 = 256 << 20;
+use crate::report::log;
 
 /// A campaign in numbers, as of executions.
 #[derive(Clone, Debug, Default)]
@@ -43,11 +39,9 @@ pub struct Kept {
 
 /// Reads the log of a campaign whose corpus was run; `None` when the folder is not that of one.
 pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
-    let log = folder.join("events.jsonl");
-    if !log.is_file() {
+    let Some(log) = log::read(folder)? else {
         return Ok(None);
-    }
-    let bytes = read_file(&log, LOG_BYTES_MAX)?;
+    };
     let name = |run: &Run| {
         Path::new(&run.name)
             .file_name()
@@ -57,42 +51,20 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         .iter()
         .filter_map(|run| Some((name(run)?, run.fuel)))
         .collect();
-    let mut campaign = Campaign::default();
-    let mut all = BTreeMap::new();
-    let mut edges = 0;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        // The last line may be cut short, and later versions may say more.
-        let Ok(event) = serde_json::from_slice::<Event>(line) else {
-            continue;
-        };
-        match event {
-            Event::Start(start) => {
-                campaign.title = format!("{}, seed {}", start.guidance, start.seed);
-            }
-            Event::Kept(kept) => {
-                let execs = kept.trial.saturating_add(1);
-                campaign.execs = campaign.execs.max(execs);
-                if kept.new_edges > 0 {
-                    edges = u64::saturating_add(edges, kept.new_edges);
-                    campaign.edges.push((execs, edges));
-                }
-                all.insert(kept.id, kept);
-            }
-            // It has another name from now on.
-            Event::Trimmed(trimmed) => {
-                if let Some(kept) = all.get_mut(&trimmed.id) {
-                    kept.file = trimmed.file;
-                }
-            }
-            Event::Summary(summary) => {
-                campaign.execs = campaign.execs.max(summary.counters.execs);
-                campaign.operators = summary.operators;
-            }
-            _ => {}
-        }
+    let mut campaign = Campaign {
+        title: match &log.start {
+            Some(start) => format!("{}, seed {}", start.guidance, start.seed),
+            None => String::new(),
+        },
+        edges: log.edges(),
+        execs: log.execs,
+        ..Campaign::default()
+    };
+    if let Some(summary) = log.summary {
+        campaign.operators = summary.operators;
     }
     let mut most = 0;
-    for kept in all.into_values() {
+    for kept in log.kept.into_values() {
         let reason = campaign.reasons.entry(kept.reason).or_default();
         reason.inputs += 1;
         reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);

@@ -213,10 +213,10 @@ pub fn quote(word: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(in crate::store) fn sample() -> FindingFiles {
+    pub(crate) fn sample() -> FindingFiles {
         let input = b"boom".to_vec();
         FindingFiles {
             record: FindingRecord {
