@@ -165,6 +165,7 @@ fn a_cover_opens_in_a_browser() {
       says("closed", !file.open);
       link.click();
       setTimeout(() => {
+        says("low", [...document.querySelectorAll("td")].every((cell) => cell.offsetHeight < 150));
         says("opened", file.open);
         says("hit", file.querySelectorAll(".hit, .part").length > 5);
         says("missed", file.querySelectorAll(".miss").length > 0);
@@ -184,6 +185,7 @@ fn a_cover_opens_in_a_browser() {
             "data-hit=\"true\"",
             "data-missed=\"true\"",
             "data-text=\"true\"",
+            "data-low=\"true\"",
             "data-images=\"0\"",
             "data-wide=\"true\"",
         ],
@@ -307,6 +309,7 @@ fn a_campaign_of_a_hundred_thousand_inputs_opens_at_once() {
       says("images", document.images.length);
       says("wide", document.documentElement.scrollWidth <= innerWidth);
       says("text", document.body.textContent.includes("100,000"));
+      says("low", [...document.querySelectorAll("td")].every((cell) => cell.offsetHeight < 150));
     </script></body>"##;
     check(
         opened(folder.path(), &page.replace("</body>", user)),
@@ -317,6 +320,7 @@ fn a_campaign_of_a_hundred_thousand_inputs_opens_at_once() {
             "data-images=\"0\"",
             "data-wide=\"true\"",
             "data-text=\"true\"",
+            "data-low=\"true\"",
         ],
     );
     if let Some(ms) = load_ms(folder.path(), &page) {

@@ -78,10 +78,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("known &amp; co"), "{text}");
-        assert!(
-            text.contains("parse&lt;'a&gt;") || text.contains("parse&lt;&apos;a&apos;"),
-            "{text}"
-        );
+        assert!(text.contains("parse&lt;&apos;a&gt;"), "{text}");
         for absent in ["time=", "timestamp", "uuid"] {
             assert!(!text.contains(absent), "{absent} in {text}");
         }

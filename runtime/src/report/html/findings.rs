@@ -95,10 +95,14 @@ fn bug(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
         let times = number(one.fuel / expected.max(1));
         says.insert(0, format!("{times} times what its size explains"));
     }
-    let _ = write!(
+    let title = match one.title.starts_with(&one.kind) {
+        true => one.title.clone(),
+        false => format!("{}: {}", one.kind, one.title),
+    };
+    let _ = writeln!(
         body,
-        "<details class=\"bug\"><summary>{} <span>{}</span></summary>\n",
-        escape(&printable(&format!("{}: {}", one.kind, one.title))),
+        "<details class=\"bug\"><summary>{} <span>{}</span></summary>",
+        escape(&printable(&title)),
         escape(&says.join(", "))
     );
     let stack = head(&path.join("stack.txt"), TEXT_BYTES);
