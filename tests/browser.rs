@@ -1,22 +1,30 @@
-//! The page of a profile, opened in a real browser: its script runs, zooms and finds, and nothing that a
-//! guest or a file is named becomes part of it. Without a browser it is left out, and says so.
+//! Our pages, opened in a real browser: their scripts run, and nothing that a guest or a file is named
+//! becomes part of them. Without a browser they are left out, and say so.
 #![expect(clippy::print_stdout, reason = "says when it is left out")]
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
+use sandglass_engine::Interest;
 use sandglass_engine::laws::pump::Pump;
+use sandglass_guests::C_DEMO;
+use sandglass_instrument::CostModel;
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_runtime::cover::source::Sources;
+use sandglass_runtime::cover::{self, Cover, FileCover};
+use sandglass_runtime::event::{Event, Finding, Kept};
 use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
 use sandglass_runtime::profile::html::{Law, Page, html};
 use sandglass_runtime::profile::profile;
+use sandglass_runtime::report;
+use sandglass_runtime::store::finding::FindingRecord;
+use sandglass_runtime::store::input_name;
+use sandglass_runtime::store::record::{GuidanceRecord, Record, StartRecord, TargetRecord};
 use sandglass_runtime::target::{Module, Reset, Target};
-use sandglass_sandbox::{Limits, Options, on_guest_thread};
-
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use sandglass_tests::browser::{assert_needs_nothing, load_ms, opened, tag};
 
 /// What a hostile guest calls its functions, and its inputs.
 const HOSTILE: &str =
@@ -72,36 +80,11 @@ fn law(target: &Arc<Target>) -> Law {
     }
 }
 
-/// What a browser made of a page, after its scripts; `None` without one.
-fn opened(folder: &Path, page: &str) -> Option<String> {
-    let path = folder.join("page.html");
-    fs::write(&path, page).unwrap();
-    BROWSERS.iter().find_map(|browser| {
-        let output = Command::new(browser)
-            // Nobody but root may be there to run it, and its own box wants another user.
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", folder.join("user").display()))
-            .arg("--virtual-time-budget=2000")
-            .arg(format!("file://{}", path.display()))
-            .output()
-            .ok()?;
-        assert!(output.status.success(), "{browser}: {output:?}");
-        Some(String::from_utf8_lossy(&output.stdout).into_owned())
-    })
-}
-
 #[test]
 fn a_page_opens_in_a_browser() {
     let page = page();
-    for part in [
-        "http:",
-        "https:",
-        "src=\"",
-        "href=",
-        "<img",
-        "<b>seed",
-        "<i>mutant",
-    ] {
+    assert_needs_nothing(&page);
+    for part in ["<b>seed", "<i>mutant"] {
         assert!(!page.contains(part), "{part} in\n{page}");
     }
     for part in ["How the cost grows", "tier: exact", "certificate: n = "] {
@@ -126,22 +109,248 @@ fn a_page_opens_in_a_browser() {
     </script></body>"##;
     let page = page.replace("</body>", user);
     let folder = tempfile::tempdir().unwrap();
-    let Some(dom) = opened(folder.path(), &page) else {
-        // Where one was installed for this, it has to be there.
-        assert!(std::env::var_os("SANDGLASS_BROWSER").is_none());
-        println!("left out: none of {BROWSERS:?} is installed");
+    check(
+        opened(folder.path(), &page),
+        &[
+            "data-ready=\"5\"",
+            "data-zoomed=\"true\"",
+            "data-whole=\"true\"",
+            "data-found=\"2\"",
+            "data-images=\"0\"",
+            "data-wide=\"true\"",
+        ],
+    );
+}
+
+/// What scripts left in the document; nothing of what a hostile name would have done.
+fn check(dom: Option<String>, wanted: &[&str]) {
+    let Some(dom) = dom else {
+        println!("left out: no browser is installed");
         return;
     };
-    let tag = dom.split("<head>").next().unwrap_or_default();
-    for wanted in [
-        "data-ready=\"5\"",
-        "data-zoomed=\"true\"",
-        "data-whole=\"true\"",
-        "data-found=\"2\"",
-        "data-images=\"0\"",
-        "data-wide=\"true\"",
-    ] {
+    let tag = tag(&dom);
+    for wanted in wanted {
         assert!(tag.contains(wanted), "{wanted} is missing in {tag}");
     }
     assert!(!tag.contains("broken"), "{tag}");
+}
+
+/// The cover of the demo in C, whose source lies in `guests`, and of a file with a hostile name.
+fn cover_page() -> String {
+    let inputs: Vec<&[u8]> = C_DEMO.seeds.to_vec();
+    let mut cover = cover(C_DEMO.wasm_o0, &inputs);
+    let hostile = FileCover {
+        lines: [(1, 0), (2, 7)].into(),
+        ..FileCover::default()
+    };
+    let name = HOSTILE.replace("\\22", "\"");
+    cover.files.insert(name.clone(), hostile);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
+    cover::html::html(&cover::html::Page {
+        title: name.clone(),
+        about: name,
+        cover: &cover,
+        sources: Sources::below(&root),
+    })
+}
+
+fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
+    on_guest_thread(|| {
+        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
+        let program = Arc::new(program.expect("demos are accepted"));
+        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
+        let probes = program.probe_map().probes.len();
+        let interest = Interest::new(probes as u32, 0);
+        let mut counts = vec![0; probes];
+        for input in inputs {
+            let detail = sandbox.run(input, &interest, true).detail;
+            for (probe, count) in detail.expect("asked for").counts {
+                counts[probe as usize] += u64::from(count);
+            }
+        }
+        Cover::new(wasm, program.probe_map(), &counts).expect("its own module")
+    })
+}
+
+#[test]
+fn a_cover_opens_in_a_browser() {
+    let page = cover_page();
+    assert_needs_nothing(&page);
+    assert!(
+        page.contains("LLVMFuzzerTestOneInput"),
+        "the source is there"
+    );
+    let user = r##"<script>
+      const says = (name, value) => { document.documentElement.dataset[name] = value; };
+      const link = [...document.querySelectorAll("td.name a")].find((link) => link.textContent.endsWith(".c"));
+      const file = document.querySelector(link.getAttribute("href"));
+      says("closed", !file.open);
+      link.click();
+      setTimeout(() => {
+        says("low", [...document.querySelectorAll("td")].every((cell) => cell.offsetHeight < 150));
+        says("opened", file.open);
+        says("hit", file.querySelectorAll(".hit, .part").length > 5);
+        says("missed", file.querySelectorAll(".miss").length > 0);
+        says("text", [...file.querySelectorAll(".l")].some((line) => line.classList.contains("hit") && line.textContent.includes("LLVMFuzzerTestOneInput")));
+        says("images", document.images.length);
+        says("wide", document.documentElement.scrollWidth <= innerWidth);
+      }, 50);
+    </script></body>"##;
+    let page = page.replace("</body>", user);
+    let folder = tempfile::tempdir().unwrap();
+    check(
+        opened(folder.path(), &page),
+        &[
+            "data-ready=\"",
+            "data-closed=\"true\"",
+            "data-opened=\"true\"",
+            "data-hit=\"true\"",
+            "data-missed=\"true\"",
+            "data-text=\"true\"",
+            "data-low=\"true\"",
+            "data-images=\"0\"",
+            "data-wide=\"true\"",
+        ],
+    );
+}
+
+/// A campaign's folder with a hundred thousand inputs and three hundred findings, all with names and
+/// contents that are meant to break a page.
+fn large_campaign(root: &Path) {
+    let hostile = HOSTILE.replace("\\22", "\"");
+    let limits = Limits::STANDARD;
+    let record = Record {
+        target: TargetRecord {
+            path: hostile.clone(),
+            hash: "aa".into(),
+            args: vec![hostile.clone()],
+            stub_imports: false,
+            cost_model: CostModel::Plain,
+        },
+        generator: None,
+        guidance: GuidanceRecord {
+            name: "sandglass".into(),
+            seed: 1,
+            slow_factor: 100,
+            choice_bytes: 65_536,
+            settings: Default::default(),
+        },
+        start: StartRecord {
+            inputs: 0,
+            inputs_hash: "bb".into(),
+            tokens: 0,
+            tokens_hash: "cc".into(),
+        },
+        limits,
+        budget: Default::default(),
+    };
+    fs::create_dir_all(root.join("corpus")).unwrap();
+    fs::write(root.join("campaign.toml"), record.to_toml()).unwrap();
+    let mut log = String::new();
+    for id in 0..100_000 {
+        let bytes = format!("{id} {hostile}");
+        let name = input_name(bytes.as_bytes());
+        let kept = Kept {
+            made_by: None,
+            id,
+            trial: u64::from(id) * 10,
+            file: name.clone(),
+            bytes: bytes.len() as u64,
+            reason: ["new edge", "new count", &hostile][id as usize % 3].to_owned(),
+            new_edges: u64::from(id % 7 == 0),
+            elapsed_ms: 0,
+        };
+        log += &Event::Kept(kept).to_json();
+        log.push('\n');
+        fs::write(root.join("corpus").join(name), bytes).unwrap();
+    }
+    for n in 0..300 {
+        let input = hostile.clone().into_bytes();
+        let record = FindingRecord {
+            cost_model: CostModel::Plain,
+            made_by: None,
+            version: 1,
+            kind: "trap".into(),
+            key: format!("{n:016x}"),
+            title: hostile.clone(),
+            exit: "trap".into(),
+            site: 1,
+            fuel: 9,
+            expected: None,
+            budget: None,
+            input_bytes: input.len() as u64,
+            input_hash: blake3::hash(&input).to_hex().to_string(),
+            choices_hash: None,
+            target_hash: "aa".into(),
+            generator_hash: None,
+            args: Vec::new(),
+            stub_imports: false,
+            limits,
+            guidance: "sandglass".into(),
+            seed: 1,
+            trial: n * 100,
+        };
+        let folder = root.join("findings").join(record.folder_name());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(
+            folder.join("finding.json"),
+            serde_json::to_string(&record).unwrap(),
+        )
+        .unwrap();
+        fs::write(folder.join("input"), &input).unwrap();
+        fs::write(
+            folder.join("stack.txt"),
+            format!("#0 {hostile}\n").repeat(70),
+        )
+        .unwrap();
+        log += &Event::Finding(Finding {
+            kind: record.kind,
+            key: record.key,
+            trial: record.trial,
+            title: record.title,
+            folder: hostile.clone(),
+            bytes: 1,
+            stack: Vec::new(),
+            elapsed_ms: 0,
+        })
+        .to_json();
+        log.push('\n');
+    }
+    fs::write(root.join("events.jsonl"), log).unwrap();
+}
+
+#[test]
+fn a_campaign_of_a_hundred_thousand_inputs_opens_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("c.sandglass");
+    large_campaign(&root);
+    let page = report::html::html(&root, &[]).unwrap();
+    assert_needs_nothing(&page);
+    assert!(page.len() < 4 << 20, "{} bytes", page.len());
+    let user = r##"<script>
+      const says = (name, value) => { document.documentElement.dataset[name] = value; };
+      says("bugs", document.querySelectorAll("details.bug").length);
+      says("inputs", document.querySelectorAll("details.entries tr").length);
+      says("curves", document.querySelectorAll("svg .step").length);
+      says("images", document.images.length);
+      says("wide", document.documentElement.scrollWidth <= innerWidth);
+      says("text", document.body.textContent.includes("100,000"));
+      says("low", [...document.querySelectorAll("td")].every((cell) => cell.offsetHeight < 150));
+    </script></body>"##;
+    check(
+        opened(folder.path(), &page.replace("</body>", user)),
+        &[
+            "data-bugs=\"200\"",
+            "data-inputs=\"202\"",
+            "data-curves=\"3\"",
+            "data-images=\"0\"",
+            "data-wide=\"true\"",
+            "data-text=\"true\"",
+            "data-low=\"true\"",
+        ],
+    );
+    if let Some(ms) = load_ms(folder.path(), &page) {
+        println!("loaded in {ms:.0} ms, {} bytes", page.len());
+        assert!(ms < 2_000.0, "loaded in {ms} ms");
+    }
 }

@@ -17,12 +17,16 @@ use clap::Parser as _;
 use crate::error::{self, exit_code};
 
 pub mod args;
+#[cfg(test)]
+mod book;
 pub mod build;
 mod case;
+mod check;
 mod cmin;
 mod compare;
 mod cover;
 mod demo;
+pub mod export;
 mod fuzz;
 mod influence;
 mod inspect;
@@ -31,6 +35,7 @@ pub mod manual;
 mod min;
 mod perf;
 mod profile;
+pub mod report;
 mod repro;
 mod show;
 
@@ -78,6 +83,10 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Check(args) => check::run(args),
+        Verb::Export(args) => export::run(args),
+        Verb::Import(args) => export::import(args),
+        Verb::Report(args) => report::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Build(args) => build::run(args),

@@ -12,7 +12,10 @@ pub use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::{LineRow, Symbols};
 use sandglass_instrument::{ArmKind, FunctionProbes, ProbeMap, executed};
 
+pub mod html;
+pub mod json;
 pub mod lcov;
+pub mod source;
 pub mod text;
 
 /// What was reached.
@@ -63,6 +66,17 @@ impl Share {
             share.reached += u64::from(*count > 0);
         }
         share
+    }
+
+    /// Lines, functions and branches of files together.
+    pub(crate) fn sums<'a>(files: impl Iterator<Item = &'a FileCover>) -> [Share; 3] {
+        let mut sums = [Share::default(); 3];
+        for file in files {
+            sums[0] += file.lines_share();
+            sums[1] += file.functions_share();
+            sums[2] += file.branches_share();
+        }
+        sums
     }
 }
 
@@ -147,6 +161,41 @@ impl Cover {
             self.files.insert(path.to_owned(), FileCover::default());
         }
         self.files.get_mut(path).expect("it was just inserted")
+    }
+}
+
+/// A branch that was reached and never went some of its ways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uncovered<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// The line.
+    pub line: u32,
+    /// How often the line was reached.
+    pub hits: u64,
+    /// Arms of its branches.
+    pub arms: Share,
+}
+
+impl Cover {
+    /// Branches of one's own files that stand between what was reached and what was not: reached, with
+    /// arms that were never taken. Those that were tried most often come first.
+    pub fn uncovered(&self) -> Vec<Uncovered<'_>> {
+        let own = self.files.iter().filter(|(path, _)| !is_library(path));
+        let mut found: Vec<Uncovered<'_>> = own
+            .flat_map(|(path, file)| {
+                let lines = file.branches.iter();
+                lines.map(move |(&line, arms)| Uncovered {
+                    path,
+                    line,
+                    hits: file.lines.get(&line).copied().unwrap_or(0),
+                    arms: Share::of(arms.iter()),
+                })
+            })
+            .filter(|branch| branch.hits > 0 && branch.arms.reached < branch.arms.all)
+            .collect();
+        found.sort_by_key(|branch| std::cmp::Reverse(branch.hits));
+        found
     }
 }
 

@@ -22,16 +22,20 @@
 
 pub mod build;
 pub mod campaign;
+pub mod check;
 pub mod cli;
 pub mod compare;
 pub mod config;
+pub mod corpora;
 pub mod cover;
 pub mod cover_set;
 pub mod error;
 pub mod event;
+pub mod export;
 pub mod growth;
 pub mod inputs;
 pub mod minimise;
+mod page;
 pub mod perun;
 pub mod profile;
 pub mod report;

@@ -18,10 +18,10 @@ use sandglass_engine::guidance::MadeBy;
 
 use crate::config::require_empty;
 use crate::error::{io, show, with_next};
-use crate::event::{Event, Kept};
+use crate::event::Kept;
 use crate::inputs::Input;
 use crate::profile::Run;
-use crate::profile::campaign::{LOG_BYTES_MAX, beginning};
+use crate::report::log;
 use crate::store::finding;
 use crate::store::read_record;
 
@@ -137,17 +137,14 @@ impl PerunFiles {
 
 /// The kept inputs of a campaign that are there and were run, by their number.
 fn parents(folder: &Path, inputs: &[Input], runs: &[Run]) -> Result<BTreeMap<u32, Parent>> {
-    let (log, _) = beginning(&folder.join("events.jsonl"), LOG_BYTES_MAX)?;
     let by_file: BTreeMap<_, _> = inputs
         .iter()
         .zip(runs)
         .filter_map(|(input, run)| Some((input.path.file_name()?.to_str()?, (input, run.fuel))))
         .collect();
     let mut parents = BTreeMap::new();
-    for line in log.split(|byte| *byte == b'\n') {
-        let Ok(Event::Kept(kept)) = serde_json::from_slice::<Event>(line) else {
-            continue;
-        };
+    let log = log::read(folder)?.unwrap_or_default();
+    for kept in log.kept.into_values() {
         if let Some((input, fuel)) = by_file.get(&kept.file[..]) {
             let (bytes, fuel) = (Arc::from(&input.bytes[..]), *fuel);
             parents.insert(kept.id, Parent { kept, bytes, fuel });

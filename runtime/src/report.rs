@@ -1,4 +1,5 @@
-//! Reporters: what a user sees of a campaign, made from events and nothing else.
+//! Reporters: what a user sees of a campaign, made from events and nothing else. While it runs these
+//! are lines (`plain.rs`, `json.rs`); afterwards its log makes a page (`log.rs`, `html.rs`).
 //!
 //! A reporter can be slow or broken (a closed pipe) without consequence: it is
 //! told about events and asked nothing.
@@ -7,7 +8,9 @@ use std::io::Write;
 
 use crate::event::Event;
 
+pub mod html;
 pub mod json;
+pub mod log;
 pub mod plain;
 
 /// Somebody who is told what happens.

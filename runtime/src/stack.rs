@@ -8,6 +8,7 @@
 //! Names and files in frames are printable already.
 
 use sandglass_engine::{Exit, GeneratorFault, StackKey};
+use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::Frame;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
@@ -148,6 +149,22 @@ pub fn lines(frames: &[Frame]) -> Vec<String> {
         lines.push(format!("... {} more frames", frames.len() - SHOWN_FRAMES));
     }
     lines
+}
+
+/// The frames that are worth showing.
+pub fn shown(frames: &[Frame]) -> &[Frame] {
+    &frames[..frames.len().min(SHOWN_FRAMES)]
+}
+
+/// The frame to look at first: the innermost one with a line in the program's own source, else with any line.
+pub fn place(frames: &[Frame]) -> Option<&Frame> {
+    let has_line = |frame: &&Frame| frame.file.is_some() && frame.line.is_some();
+    let is_own = |frame: &&Frame| !frame.file.as_deref().is_some_and(is_library);
+    let mut with_lines = frames.iter().filter(has_line);
+    with_lines
+        .clone()
+        .find(is_own)
+        .or_else(|| with_lines.find(|frame| !is_generic(frame)))
 }
 
 /// The innermost frames of the program itself; all frames if there are none.

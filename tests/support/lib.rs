@@ -1,6 +1,7 @@
 //! What several tests need: hostile files, generators run natively, and how an outcome is named in
 //! guests' headers.
 
+pub mod browser;
 pub mod hostile;
 pub mod natively;
 

@@ -178,6 +178,7 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         site: 0,
         fuel,
         expected: None,
+        budget: None,
         input_bytes: input.len() as u64,
         input_hash: hash(input),
         choices_hash: None,

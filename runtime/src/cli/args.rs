@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::build::BuildArgs;
+use super::export::{ExportArgs, ImportArgs};
 use super::manual::{CompletionsArgs, ManArgs};
+use super::report::ReportArgs;
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -45,6 +47,14 @@ pub enum Verb {
     Perf(PerfArgs),
     /// Compare two builds of one target on a corpus: verdicts, cost, coverage; a gate for CI
     Compare(CompareArgs),
+    /// Replay all that is known, then run a fixed number of executions: the gate for CI
+    Check(CheckArgs),
+    /// Make a page of a campaign: how it went, what it found, what it kept
+    Report(ReportArgs),
+    /// Make a test, a program, a bundle or bytes of a finding; or a corpus for another fuzzer
+    Export(ExportArgs),
+    /// Take the inputs out of another fuzzer's folders
+    Import(ImportArgs),
     /// Show what a module is: entry point, imports, features, probes
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
@@ -182,10 +192,9 @@ pub enum ResetArg {
 /// `sandglass repro`
 #[derive(Debug, Args)]
 pub struct ReproArgs {
-    /// The module
+    /// The module, or a bundle
     pub target: PathBuf,
-    /// Inputs, or folders of findings
-    #[arg(required = true)]
+    /// Inputs, or folders of findings; none for a bundle, which has its own
     pub files: Vec<PathBuf>,
     /// One JSON object for each replay
     #[arg(long)]
@@ -269,6 +278,15 @@ pub struct CoverArgs {
     /// Also write LCOV's tracefile, for genhtml and editors
     #[arg(long, value_name = "FILE")]
     pub lcov: Option<PathBuf>,
+    /// Write a page that needs nothing else: files, branches, and your source line by line
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Where the source is that the page shows; nothing outside is read [default: this folder]
+    #[arg(long, value_name = "DIR", requires = "html")]
+    pub source: Option<PathBuf>,
+    /// One JSON object a line for each file, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
     /// List the files of libraries, too
     #[arg(long)]
     pub libraries: bool,
@@ -376,6 +394,53 @@ const COMPARE_HELP: &str = "\
 Costs of inputs that are no findings are exact, so 0 is a threshold that can be kept. The gate fails (exit code 1) when an input is a finding
 that was none before, with --max-slowdown when one that ends as before costs more than allowed, and with --no-faster-growth when the
 class of a law changes for the worse (n to n^2), exact or found by doubling: see `sandglass perf`.";
+
+/// `sandglass check`
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_HELP)]
+pub struct CheckArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Folders of inputs, of findings, or of campaigns [default: TARGET.sandglass]
+    #[arg(value_name = "DIR")]
+    pub known: Vec<PathBuf>,
+    /// Findings that are not fixed yet: each must end as it did; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub open: Vec<PathBuf>,
+    /// Executions of the campaign that follows; 0 = replay only
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = parse_count)]
+    pub execs: u64,
+    /// The seed of that campaign
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Threads; the result does not depend on their number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub workers: usize,
+    /// Where that campaign and its findings go [default: TARGET.check]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the results as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write what failed as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// One JSON object a line for each thing that was checked, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+const CHECK_HELP: &str = "\
+What is known fails the check (exit code 1) when
+  an input is a finding,
+  a finding is one still or again, unless it lies in a folder of --open,
+  a slow finding costs more than its `budget` in finding.json, or without one than its `fuel`,
+  a finding of --open does not end as it did: fixed ones belong among the others.
+The campaign starts from the inputs that passed, and fails the check when it finds a bug that is not among those of --open.
+Nothing depends on time: the same module, folders and options give the same result on every machine.";
 
 /// A percentage with up to three decimals, as thousandths of a percent.
 fn parse_percent(text: &str) -> Result<u64, String> {

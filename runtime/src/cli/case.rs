@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::{HEADER, from_text};
-use sandglass_sandbox::Limits;
+use sandglass_sandbox::{Limits, Options};
 
 use super::args::GuestArgs;
 use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
@@ -34,10 +34,10 @@ pub(super) struct Case {
 impl Case {
     /// Whether the target needs the choices: bytes alone do not say what a property draws, or what
     /// broke a generator.
-    pub(super) fn needs_choices(&self, target: &Target) -> bool {
+    pub(super) fn needs_choices(&self, module: &Module) -> bool {
         let is_generator = |record: &FindingRecord| record.kind == "generator";
         let is_input = self.record.is_some() || self.choices.is_none();
-        !is_input || target.is_property() || self.record.as_ref().is_some_and(is_generator)
+        !is_input || module.is_property() || self.record.as_ref().is_some_and(is_generator)
     }
 
     /// Replays it: the input where that is enough, else the choices.
@@ -47,7 +47,7 @@ impl Case {
         target: &Target,
     ) -> Result<(Replayed, Option<Shown>)> {
         match &self.choices {
-            Some(choices) if self.needs_choices(target) => {
+            Some(choices) if self.needs_choices(&target.module) => {
                 let (replayed, shown) = exact.replay_choices(choices)?;
                 Ok((replayed, Some(shown)))
             }
@@ -67,8 +67,15 @@ pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Resu
             show(path)
         );
     }
-    let (record, input) = finding::read(path)?;
+    let case = read_finding(path)?;
+    let record = case.record.as_ref().expect("a finding has one");
     require_hash(module, path, &record.target_hash)?;
+    Ok(case)
+}
+
+/// Reads the folder of a finding, of whatever module.
+pub(super) fn read_finding(path: &Path) -> Result<Case> {
+    let (record, input) = finding::read(path)?;
     Ok(Case {
         path: path.to_owned(),
         input,
@@ -77,7 +84,7 @@ pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Resu
     })
 }
 
-fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
+pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
     let limits = wanted_limits(guest)?.limits;
     let bytes_max = u64::from(limits.input_bytes).max(CHOICES_BYTES_MAX);
     let error = |error: anyhow::Error| {
@@ -109,36 +116,21 @@ pub(super) fn exact_for(
     target: &Path,
     guest: &GuestArgs,
 ) -> Result<(Arc<Target>, Limits)> {
-    let wanted = wanted_limits(guest)?;
+    let (options, limits) = call(case, target, guest)?;
+    let target = Target::new(module.clone(), options, reset(guest.reset))?;
+    let target = if case.choices.is_some() {
+        target.with_generator(generator(case, module, guest)?)?
+    } else {
+        target
+    };
+    Ok((Arc::new(target), limits))
+}
+
+/// How a case is called, and its limits: the record's, unless flags say otherwise.
+pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Options, Limits)> {
     let mut options = options(guest, target);
-    let mut limits = wanted.with_fuel(Limits::STANDARD.fuel);
-    if let Some(record) = &case.record {
-        let flags = wanted.limits;
-        let standard = Limits::STANDARD;
-        limits = Limits {
-            fuel: wanted.fuel.unwrap_or(record.limits.fuel),
-            memory_bytes: chosen(
-                flags.memory_bytes,
-                standard.memory_bytes,
-                record.limits.memory_bytes,
-            ),
-            call_depth: chosen(
-                flags.call_depth,
-                standard.call_depth,
-                record.limits.call_depth,
-            ),
-            output_bytes: chosen(
-                flags.output_bytes,
-                standard.output_bytes,
-                record.limits.output_bytes,
-            ),
-            input_bytes: chosen(
-                flags.input_bytes,
-                standard.input_bytes,
-                record.limits.input_bytes,
-            ),
-            file_bytes: record.limits.file_bytes,
-        };
+    let record = case.record.as_ref();
+    if let Some(record) = record {
         if guest.args.is_empty() {
             options.args.extend(record.args.iter().cloned());
         }
@@ -155,13 +147,38 @@ pub(super) fn exact_for(
             );
         }
     }
-    let target = Target::new(module.clone(), options, reset(guest.reset))?;
-    let target = if case.choices.is_some() {
-        target.with_generator(generator(case, module, guest)?)?
-    } else {
-        target
+    let limits = limits(guest, record.map(|record| &record.limits))?;
+    Ok((options, limits))
+}
+
+/// The limits that were recorded, unless flags say otherwise.
+pub(super) fn limits(guest: &GuestArgs, recorded: Option<&Limits>) -> Result<Limits> {
+    let wanted = wanted_limits(guest)?;
+    let standard = Limits::STANDARD;
+    let Some(recorded) = recorded else {
+        return Ok(wanted.with_fuel(standard.fuel));
     };
-    Ok((Arc::new(target), limits))
+    let flags = wanted.limits;
+    Ok(Limits {
+        fuel: wanted.fuel.unwrap_or(recorded.fuel),
+        memory_bytes: chosen(
+            flags.memory_bytes,
+            standard.memory_bytes,
+            recorded.memory_bytes,
+        ),
+        call_depth: chosen(flags.call_depth, standard.call_depth, recorded.call_depth),
+        output_bytes: chosen(
+            flags.output_bytes,
+            standard.output_bytes,
+            recorded.output_bytes,
+        ),
+        input_bytes: chosen(
+            flags.input_bytes,
+            standard.input_bytes,
+            recorded.input_bytes,
+        ),
+        file_bytes: recorded.file_bytes,
+    })
 }
 
 /// The generator of a case: named, the target's own, or the one of the campaign that it lies in.

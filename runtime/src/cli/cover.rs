@@ -1,6 +1,7 @@
 //! `sandglass cover`: what of the source a corpus reaches.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -10,8 +11,11 @@ use sandglass_sandbox::{Limits, on_guest_thread};
 use super::args::CoverArgs;
 use crate::campaign::workers::Runner as _;
 use crate::config::{default_folder, options, reset, wanted_limits};
-use crate::cover::{Cover, lcov, text};
+use crate::cover::json::{self, Ran};
+use crate::cover::source::Sources;
+use crate::cover::{Cover, html, lcov, text};
 use crate::error::{exit_code, io, show, with_next};
+use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
 use crate::report::plain::plural;
@@ -43,33 +47,80 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     }
     let options = options(&args.guest, &args.target);
     let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
-    let mut sink = Sink::stdout();
-    for warning in &read.warnings {
-        sink.line(&format!("warning: {warning}"));
-    }
     let (counts, failing) = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
     let program = target.program(target.campaign_build())?;
     let cover = Cover::new(&target.module.wasm, program.probe_map(), &counts)?;
-    let findings = match failing {
-        0 => String::new(),
-        n => format!(", {} among them", plural(n, "finding")),
+    let mut sink = Sink::stdout();
+    let ran = Ran {
+        target: &target.module.path,
+        target_hash: &target.module.hash,
+        inputs: read.inputs.len() as u64,
+        findings: failing,
     };
-    sink.line(&format!(
-        "{}: by {}{findings}",
-        show(&args.target),
-        plural(read.inputs.len() as u64, "input"),
-    ));
+    if args.json {
+        for text in read.warnings {
+            sink.line(&Event::Warning(Warning { text }).to_json());
+        }
+        write_files(&args, &cover, &ran, |_| {})?;
+        json::json(&cover, ran)
+            .iter()
+            .for_each(|line| sink.line(line));
+        return Ok(exit_code::FINE);
+    }
+    for warning in &read.warnings {
+        sink.line(&format!("warning: {warning}"));
+    }
+    sink.line(&format!("{}: {}", show(&args.target), about(&ran)));
     if cover.files.is_empty() {
         sink.line("no lines: build the module with debug information (-g, or debug = true) to see its source");
     }
     for line in text::text(&cover, args.libraries) {
         sink.line(&line);
     }
-    if let Some(path) = &args.lcov {
-        fs::write(path, lcov::lcov(&cover)).map_err(|e| io(path, "write", &e))?;
+    write_files(&args, &cover, &ran, |path| {
         sink.line(&format!("wrote {}", show(path)));
-    }
+    })?;
     Ok(exit_code::FINE)
+}
+
+fn about(ran: &Ran<'_>) -> String {
+    let findings = match ran.findings {
+        0 => String::new(),
+        n => format!(", {} among them", plural(n, "finding")),
+    };
+    format!("by {}{findings}", plural(ran.inputs, "input"))
+}
+
+/// Writes the reports that were asked for, and tells of each.
+fn write_files(
+    args: &CoverArgs,
+    cover: &Cover,
+    ran: &Ran<'_>,
+    mut wrote: impl FnMut(&Path),
+) -> Result<()> {
+    if let Some(path) = &args.lcov {
+        fs::write(path, lcov::lcov(cover)).map_err(|e| io(path, "write", &e))?;
+        wrote(path);
+    }
+    if let Some(path) = &args.html {
+        let root = args.source.clone().unwrap_or_else(|| PathBuf::from("."));
+        let sources = Sources::below(&root);
+        if sources.is_none() {
+            bail!(
+                "{}: no such folder, expected the one with the source",
+                show(&root)
+            );
+        }
+        let page = html::html(&html::Page {
+            title: ran.target.to_owned(),
+            about: format!("What of the source is reached {}.", about(ran)),
+            cover,
+            sources,
+        });
+        fs::write(path, page).map_err(|e| io(path, "write", &e))?;
+        wrote(path);
+    }
+    Ok(())
 }
 
 /// The counts of all runs together, by probe; how many runs were findings.

@@ -77,7 +77,7 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
     if let Some(choices) = &case.choices
-        && (target.generator.is_some() || case.needs_choices(&target))
+        && (target.generator.is_some() || case.needs_choices(&target.module))
     {
         return shrink_choices(&args, &case, choices, &target, &limits);
     }

@@ -3,63 +3,126 @@
 //! A finding's folder brings its limits and arguments along; flags on the
 //! command line come before them. Whatever a guest wrote is escaped.
 
-use anyhow::Result;
-use sandglass_sandbox::on_guest_thread;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use sandglass_instrument::accept::AcceptLimits;
+use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::ReproArgs;
-use super::case::{Case, exact_for, read_case};
-use crate::error::{OurFault, exit_code, printable, show};
+use super::case::{Case, call, exact_for, read_case};
+use crate::config::reset;
+use crate::error::{OurFault, exit_code, printable, show, with_next};
+use crate::export::bundle;
 use crate::report::Sink;
 use crate::report::plain::number;
 use crate::stack;
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed};
+use crate::store::finding::FindingRecord;
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// Lines of a guest's output that are shown.
 const OUTPUT_LINES_MAX: usize = 200;
 
 pub(super) fn run(args: ReproArgs) -> Result<u8> {
+    let mut out = Sink::stdout();
+    if bundle::is_bundle(&args.target) {
+        return run_bundle(&args, &mut out);
+    }
+    if args.files.is_empty() {
+        return Err(with_next(
+            format!(
+                "{}: nothing to replay, and it is no bundle",
+                show(&args.target)
+            ),
+            "sandglass repro TARGET.wasm FILE, with an input or a finding's folder",
+        ));
+    }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let cases = args
         .files
         .iter()
         .map(|path| read_case(path, &module, &args.guest))
         .collect::<Result<Vec<Case>>>()?;
-    let mut out = Sink::stdout();
     let mut code = exit_code::FINE;
     for case in &cases {
-        let (replayed, is_as_recorded) = replay(&args, &module, case)?;
-        if args.json {
-            out.line(&json(case, &replayed));
-        } else {
-            print(&mut out, case, &replayed);
-        }
-        if let Some(difference) = is_as_recorded {
-            return Err(OurFault(format!("{}: {difference}", show(&case.path))).into());
-        }
-        if replayed.outcome.exit.is_finding() {
-            code = exit_code::FINDINGS;
-        }
+        let (target, limits) = exact_for(case, &module, &args.target, &args.guest)?;
+        code = code.max(replay(&args, &mut out, case, (&target, limits), None)?);
     }
     Ok(code)
 }
 
-/// Replays a case; also says how it differs from its record, which only our
-/// own fault can cause when the limits are the same.
-fn replay(args: &ReproArgs, module: &Module, case: &Case) -> Result<(Replayed, Option<String>)> {
-    let (target, limits) = exact_for(case, module, &args.target, &args.guest)?;
-    let (replayed, _) =
-        on_guest_thread(|| case.replay(&mut Exact::new(&target, &limits), &target))?;
-    let Some(record) = case
-        .record
-        .as_ref()
-        .filter(|record| record.limits == limits)
-    else {
-        return Ok((replayed, None));
+/// Replays what a bundle holds: a bundle comes with its module, and has to end as it says.
+fn run_bundle(args: &ReproArgs, out: &mut Sink) -> Result<u8> {
+    if !args.files.is_empty() {
+        bail!(
+            "{}: a bundle, which has its own input; expected no others",
+            show(&args.target)
+        );
+    }
+    let bundle = bundle::read(&args.target)?;
+    let damaged = |why: String| anyhow!("{}: damaged bundle: {why}", show(&args.target));
+    let accept = AcceptLimits::standard(MEMORY_BYTES_MAX);
+    let path = args.target.to_string_lossy();
+    let module = Module::check(&path, bundle.target.clone(), &accept)?;
+    let generator = match (&bundle.generator, &bundle.record.generator_hash) {
+        (Some(wasm), _) => Some(Module::check(&path, wasm.clone(), &accept)?),
+        (None, Some(hash)) if *hash == module.hash => Some(module.clone()),
+        (None, Some(_)) => return Err(damaged("the generator is missing".to_owned())),
+        (None, None) => None,
     };
+    let case = Case {
+        path: args.target.clone(),
+        input: bundle.input.clone(),
+        choices: bundle.sequence().map_err(damaged)?,
+        record: Some(bundle.record.clone()),
+    };
+    let (options, limits) = call(&case, Path::new(&bundle.target_name), &args.guest)?;
+    let target = Target::new(module, options, reset(args.guest.reset))?;
+    let target = Arc::new(target.with_generator(generator)?);
+    replay(args, out, &case, (&target, limits), Some(&bundle.stack))
+}
+
+/// Replays a case and shows it; errs if it differs from its record, which only our own fault can
+/// cause when the limits are the same.
+fn replay(
+    args: &ReproArgs,
+    out: &mut Sink,
+    case: &Case,
+    (target, limits): (&Arc<Target>, Limits),
+    stack: Option<&Vec<String>>,
+) -> Result<u8> {
+    let (replayed, _) = on_guest_thread(|| case.replay(&mut Exact::new(target, &limits), target))?;
+    if args.json {
+        out.line(&json(case, &replayed));
+    } else {
+        print(out, case, &replayed);
+    }
+    let record = case.record.as_ref();
+    if let Some(record) = record.filter(|record| record.limits == limits) {
+        let lines = stack::lines(&replayed.frames);
+        let other_stack = stack.filter(|stack| **stack != lines);
+        if let Some(difference) = difference(record, &replayed) {
+            return Err(OurFault(format!("{}: {difference}", show(&case.path))).into());
+        }
+        if other_stack.is_some() {
+            let fault = format!("{}: another stack than was recorded", show(&case.path));
+            return Err(OurFault(fault).into());
+        }
+    }
+    Ok(if replayed.outcome.exit.is_finding() {
+        exit_code::FINDINGS
+    } else {
+        exit_code::FINE
+    })
+}
+
+/// How a replay differs from what was recorded under the same limits.
+fn difference(record: &FindingRecord, replayed: &Replayed) -> Option<String> {
     let outcome = &replayed.outcome;
     let is_same_end = record.kind == "slow" || record.exit == stack::exit_text(outcome.exit);
-    let difference = (!is_same_end || record.fuel != outcome.fuel).then(|| {
+    (!is_same_end || record.fuel != outcome.fuel).then(|| {
         format!(
             "replay ended with `{}` after {} fuel, recorded was `{}` after {}",
             stack::exit_text(outcome.exit),
@@ -67,8 +130,7 @@ fn replay(args: &ReproArgs, module: &Module, case: &Case) -> Result<(Replayed, O
             record.exit,
             record.fuel
         )
-    });
-    Ok((replayed, difference))
+    })
 }
 
 fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {

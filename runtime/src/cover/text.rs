@@ -55,13 +55,7 @@ pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
 }
 
 fn row<'a>(name: &str, files: impl Iterator<Item = &'a FileCover>) -> String {
-    let mut sums = [Share::default(); 3];
-    for file in files {
-        sums[0] += file.lines_share();
-        sums[1] += file.functions_share();
-        sums[2] += file.branches_share();
-    }
-    let [lines, functions, branches] = sums.map(share_text);
+    let [lines, functions, branches] = Share::sums(files).map(share_text);
     format!("{lines:>16} {functions:>16} {branches:>16}  {name}")
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::profile::html::{changes, escape};
+use crate::page::escape;
+use crate::profile::html::changes;
 
 /// Equal lines around what differs.
 const CONTEXT: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Parent;
-use crate::profile::html::chart::{Axis, Chart, file};
+use crate::page::chart::{Axis, Chart, file};
 
 /// The cost that ratios are taken to: the median of the seeds, of an even number the mean of the two in the
 /// middle; 1 if that is 0.

@@ -1,19 +1,13 @@
 //! What a campaign's log says about how cost and coverage grew.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
 use sandglass_engine::guidance::OperatorRecord;
 
 use super::Run;
-use crate::error::io;
-use crate::event::Event;
-
-/// Bytes of a log that are read: some million events. Of a longer one the beginning.
-pub(crate) const LOG_BYTES_MAX: u64 = 256 << 20;
+use crate::report::log;
 
 /// A campaign in numbers, as of executions.
 #[derive(Clone, Debug, Default)]
@@ -47,11 +41,9 @@ pub struct Kept {
 
 /// Reads the log of a campaign whose corpus was run; `None` when the folder is not that of one.
 pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
-    let log = folder.join("events.jsonl");
-    if !log.is_file() {
+    let Some(log) = log::read(folder)? else {
         return Ok(None);
-    }
-    let (bytes, is_cut) = beginning(&log, LOG_BYTES_MAX)?;
+    };
     let name = |run: &Run| {
         Path::new(&run.name)
             .file_name()
@@ -62,44 +54,20 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         .filter_map(|run| Some((name(run)?, run.fuel)))
         .collect();
     let mut campaign = Campaign {
-        is_cut,
+        is_cut: log.is_cut,
+        title: match &log.start {
+            Some(start) => format!("{}, seed {}", start.guidance, start.seed),
+            None => String::new(),
+        },
+        edges: log.edges(),
+        execs: log.execs,
         ..Campaign::default()
     };
-    let mut all = BTreeMap::new();
-    let mut edges = 0;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        // The last line may be cut short, and later versions may say more.
-        let Ok(event) = serde_json::from_slice::<Event>(line) else {
-            continue;
-        };
-        match event {
-            Event::Start(start) => {
-                campaign.title = format!("{}, seed {}", start.guidance, start.seed);
-            }
-            Event::Kept(kept) => {
-                let execs = kept.trial.saturating_add(1);
-                campaign.execs = campaign.execs.max(execs);
-                if kept.new_edges > 0 {
-                    edges = u64::saturating_add(edges, kept.new_edges);
-                    campaign.edges.push((execs, edges));
-                }
-                all.insert(kept.id, kept);
-            }
-            // It has another name from now on.
-            Event::Trimmed(trimmed) => {
-                if let Some(kept) = all.get_mut(&trimmed.id) {
-                    kept.file = trimmed.file;
-                }
-            }
-            Event::Summary(summary) => {
-                campaign.execs = campaign.execs.max(summary.counters.execs);
-                campaign.operators = summary.operators;
-            }
-            _ => {}
-        }
+    if let Some(summary) = log.summary {
+        campaign.operators = summary.operators;
     }
     let mut most = 0;
-    for kept in all.into_values() {
+    for kept in log.kept.into_values() {
         let reason = campaign.reasons.entry(kept.reason).or_default();
         reason.inputs += 1;
         reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);
@@ -113,34 +81,4 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         }
     }
     Ok(Some(campaign))
-}
-
-/// At most so many bytes of a file, and whether there are more.
-pub(crate) fn beginning(path: &Path, bytes_max: u64) -> Result<(Vec<u8>, bool)> {
-    let file = File::open(path).map_err(|e| io(path, "read", &e))?;
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| io(path, "read", &e))?;
-    let is_cut = bytes.len() as u64 > bytes_max;
-    bytes.truncate(bytes_max as usize);
-    Ok((bytes, is_cut))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_long_log_the_beginning_is_read() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("events.jsonl");
-        std::fs::write(&path, "0123456789").expect("writes");
-        let read = |most| beginning(&path, most).expect("reads");
-        assert_eq!(read(10), (b"0123456789".to_vec(), false));
-        assert_eq!(read(9), (b"012345678".to_vec(), true));
-        // A line that was cut is no event, as one that was never finished.
-        let campaign = campaign(folder.path(), &[]).expect("reads").expect("a log");
-        assert!(!campaign.is_cut && campaign.execs == 0);
-    }
 }

@@ -1,7 +1,6 @@
 //! A profile as one page that needs nothing else: no network, no other file, no server.
 //!
-//! Names come from guests, and files from anywhere: all text goes through `escape`, and the page's own
-//! policy lets it load nothing. Without scripts it shows the same; they zoom and search.
+//! Without scripts it shows the same; they zoom and search.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -13,16 +12,17 @@ use super::text::percent;
 use super::tree::Side;
 use super::{Profile, Run};
 use crate::error::printable;
+use crate::page;
+use crate::page::chart::{Axis, Chart, brief};
+use crate::page::{bar, document, escape, heading, rest, table};
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
 
 mod change;
-pub(crate) mod chart;
 mod flame;
 mod law;
 
 pub(crate) use change::changes;
-use chart::{Axis, Chart, brief};
 pub use law::Law;
 
 /// Rows of each table.
@@ -50,12 +50,7 @@ pub struct Page<'a> {
 /// The page.
 pub fn html(page: &Page<'_>) -> String {
     let profile = page.profile;
-    let mut body = format!(
-        "<h1>{}</h1>\n<p>{}</p>\n{}",
-        escape(&printable(&page.title)),
-        escape(&printable(&page.about)),
-        tiles(profile)
-    );
+    let mut body = heading(&page.title, &page.about) + &tiles(profile);
     flames(&mut body, profile);
     functions(&mut body, profile);
     costs(&mut body, profile);
@@ -73,50 +68,17 @@ pub fn html(page: &Page<'_>) -> String {
     lines(&mut body, profile);
     blocks(&mut body, profile);
     runs(&mut body, profile);
-    format!(
-        r#"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{} – profile</title>
-<style>
-{}</style>
-</head>
-<body>
-{body}<footer>Made by sandglass {}. Fuel counts {}, and bulk work and host calls by size; it is the same on every machine.</footer>
-<script>
-{}</script>
-</body>
-</html>
-"#,
-        escape(&printable(&page.title)),
-        include_str!("html/page.css"),
-        env!("CARGO_PKG_VERSION"),
-        match profile.cost {
-            CostModel::Plain => "the operators of the original module",
-            CostModel::Native =>
-                "what the operators of the original module come to in x86-64 instructions (--cost-model native)",
-        },
-        include_str!("html/page.js"),
-    )
-}
-
-/// Text for an element or a quoted attribute.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
+    let unit = match profile.cost {
+        CostModel::Plain => "the operators of the original module",
+        CostModel::Native => {
+            "what the operators of the original module come to in x86-64 instructions (--cost-model native)"
         }
-    }
-    out
+    };
+    let _ = writeln!(
+        body,
+        "<p>Fuel counts {unit}, and bulk work and host calls by size.</p>"
+    );
+    document(&page.title, "profile", &body, include_str!("html/flame.js"))
 }
 
 fn tiles(profile: &Profile) -> String {
@@ -148,11 +110,7 @@ fn tiles(profile: &Profile) -> String {
     tiles.push((brief(total as f64 / bytes.max(1) as f64), "fuel per byte"));
     tiles.push((format!("{:.1} MiB", pages as f64 / 16.0), "memory at most"));
     tiles.push((number(depth.into()), "depth of recursion"));
-    let tile = |(value, what): (String, &str)| {
-        format!("<div><b>{}</b><span>{what}</span></div>\n", escape(&value))
-    };
-    let tiles: String = tiles.into_iter().map(tile).collect();
-    format!("<div class=\"tiles\">\n{tiles}</div>\n")
+    page::tiles(tiles)
 }
 
 fn flames(body: &mut String, profile: &Profile) {
@@ -174,35 +132,6 @@ fn flames(body: &mut String, profile: &Profile) {
         "<h2>Where the fuel goes</h2>\n<p>{meaning}</p>\n<div class=\"tools\"><input id=\"find\" type=\"search\" placeholder=\"Find a function\" aria-label=\"Find a function\"><button id=\"whole\" type=\"button\">Whole</button><output id=\"says\"></output></div>\n{}",
         flame::flame(profile)
     );
-}
-
-/// A table: columns by name, numbers to the right where the name begins with a `#`.
-fn table(body: &mut String, columns: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-    let class = |column: &str| match column.chars().next() {
-        Some('#') => " class=\"n\"",
-        Some('@') => " class=\"name\"",
-        Some('%') => " class=\"bar\"",
-        _ => "",
-    };
-    let text = |column: &'_ str| column.trim_start_matches(['#', '@', '%']).to_owned();
-    body.push_str("<div class=\"wide\"><table>\n<tr>");
-    for column in columns {
-        let _ = write!(body, "<th{}>{}</th>", class(column), text(column));
-    }
-    body.push_str("</tr>\n");
-    for row in rows {
-        body.push_str("<tr>");
-        for (column, cell) in columns.iter().zip(row) {
-            let _ = write!(body, "<td{}>{cell}</td>", class(column));
-        }
-        body.push_str("</tr>\n");
-    }
-    body.push_str("</table></div>\n");
-}
-
-fn bar(part: u64, whole: u64) -> String {
-    let width = part as f64 * 100.0 / whole.max(1) as f64;
-    format!("<i style=\"--w:{width:.2}\"></i>")
 }
 
 fn functions(body: &mut String, profile: &Profile) {
@@ -237,14 +166,7 @@ fn functions(body: &mut String, profile: &Profile) {
         row
     });
     table(body, &columns, rows);
-    rest(body, profile.functions.len());
-}
-
-fn rest(body: &mut String, count: usize) {
-    if count > ROWS_MAX {
-        let left = number((count - ROWS_MAX) as u64);
-        let _ = writeln!(body, "<p>And {left} more.</p>");
-    }
+    rest(body, profile.functions.len(), ROWS_MAX);
 }
 
 fn costs(body: &mut String, profile: &Profile) {
@@ -381,7 +303,7 @@ fn lines(body: &mut String, profile: &Profile) {
         ]
     });
     table(body, &columns, rows);
-    rest(body, profile.lines.len());
+    rest(body, profile.lines.len(), ROWS_MAX);
 }
 
 fn blocks(body: &mut String, profile: &Profile) {
@@ -437,7 +359,7 @@ fn runs(body: &mut String, profile: &Profile) {
         ]
     });
     table(body, &columns, rows);
-    rest(body, profile.runs.len());
+    rest(body, profile.runs.len(), ROWS_MAX);
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ pub struct FindingRecord {
     /// Of a slow input: the fuel that the corpus led one to expect of its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
+    /// Of a slow input: the fuel that `sandglass check` allows it. Nobody writes it but users; without it, `fuel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
     /// Size of the input.
     pub input_bytes: u64,
     /// blake3 of the input, hexadecimal.
@@ -218,10 +221,10 @@ pub fn quote(word: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(in crate::store) fn sample() -> FindingFiles {
+    pub(crate) fn sample() -> FindingFiles {
         let input = b"boom".to_vec();
         FindingFiles {
             record: FindingRecord {
@@ -233,6 +236,7 @@ pub(super) mod tests {
                 site: 77,
                 fuel: 123,
                 expected: None,
+                budget: None,
                 input_bytes: input.len() as u64,
                 input_hash: blake3::hash(&input).to_hex().to_string(),
                 choices_hash: None,

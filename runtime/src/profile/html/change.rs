@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::escape;
+use crate::page::bytes::{Max, is_text, lines};
+use crate::page::escape;
 
 /// Bytes of each input that are compared.
 const BYTES_MAX: usize = 64 << 10;
@@ -16,8 +17,11 @@ const CONTEXT: usize = 2;
 /// Characters of a line that are shown.
 const CHARS_MAX: usize = 2_000;
 
-/// Bytes in a row of what is no text.
-const ROW_BYTES: usize = 16;
+/// What is compared of each.
+const MAX: Max = Max {
+    bytes: BYTES_MAX,
+    lines: LINES_MAX,
+};
 
 enum Step<'a> {
     Same(&'a str),
@@ -28,7 +32,7 @@ enum Step<'a> {
 /// The change as HTML; also what it leaves out, if the inputs are too large.
 pub(super) fn change(seed: &[u8], mutant: &[u8]) -> (String, Option<String>) {
     let is_text = is_text(seed) && is_text(mutant);
-    let (before, now) = (lines(seed, is_text), lines(mutant, is_text));
+    let (before, now) = (lines(seed, is_text, MAX), lines(mutant, is_text, MAX));
     let is_cut = before.1 || now.1;
     let mut out = String::from("<div class=\"diff\">\n");
     let steps = steps(&before.0, &now.0);
@@ -68,61 +72,13 @@ pub(super) fn change(seed: &[u8], mutant: &[u8]) -> (String, Option<String>) {
 /// second, safe to show and not escaped; and whether there are more.
 pub(crate) fn changes(seed: &[u8], mutant: &[u8]) -> (Vec<(char, String)>, bool) {
     let is_text = is_text(seed) && is_text(mutant);
-    let (before, now) = (lines(seed, is_text), lines(mutant, is_text));
+    let (before, now) = (lines(seed, is_text, MAX), lines(mutant, is_text, MAX));
     let changes = steps(&before.0, &now.0).into_iter().map(|step| match step {
         Step::Same(line) => (' ', cut(line)),
         Step::Cut(line) => ('-', cut(line)),
         Step::Add(line) => ('+', cut(line)),
     });
     (changes.collect(), before.1 || now.1)
-}
-
-fn is_text(bytes: &[u8]) -> bool {
-    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
-    str::from_utf8(bytes).is_ok_and(|text| !text.contains(odd))
-}
-
-/// The lines, safe to show; and whether there are more.
-fn lines(bytes: &[u8], is_text: bool) -> (Vec<String>, bool) {
-    let shown = &bytes[..bytes.len().min(BYTES_MAX)];
-    let mut lines: Vec<String> = if is_text {
-        let text = String::from_utf8_lossy(shown);
-        text.split('\n').map(escaped).collect()
-    } else {
-        shown.chunks(ROW_BYTES).map(row).collect()
-    };
-    let is_cut = shown.len() < bytes.len() || lines.len() > LINES_MAX;
-    lines.truncate(LINES_MAX);
-    (lines, is_cut)
-}
-
-/// A line in full, without control characters.
-fn escaped(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c.is_control() {
-            true => text.extend(c.escape_default()),
-            false => text.push(c),
-        }
-    }
-    text
-}
-
-fn row(bytes: &[u8]) -> String {
-    let mut row = String::new();
-    for n in 0..ROW_BYTES {
-        let _ = match bytes.get(n) {
-            Some(byte) => write!(row, "{byte:02x} "),
-            None => write!(row, "   "),
-        };
-    }
-    row.push(' ');
-    let shown = |byte: &u8| match byte {
-        0x20..=0x7e => char::from(*byte),
-        _ => '·',
-    };
-    row.extend(bytes.iter().map(shown));
-    row
 }
 
 /// A longest common subsequence of lines, by dynamic programming.

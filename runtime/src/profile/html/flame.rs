@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use super::escape;
+use crate::page::escape;
 use crate::profile::Profile;
 use crate::profile::text::percent;
 use crate::profile::tree::{Node, Side, Tree};

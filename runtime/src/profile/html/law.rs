@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{Axis, Chart};
-use super::{POINTS_MAX, escape, rest, table};
+use super::{POINTS_MAX, ROWS_MAX};
 use crate::error::printable;
 use crate::growth::Report;
 use crate::growth::text::{end, evidence};
-use crate::profile::html::ROWS_MAX;
+use crate::page::chart::{Axis, Chart};
+use crate::page::{escape, rest, table};
 use crate::profile::text::percent;
 use crate::report::plain::{number, plural};
 
@@ -83,5 +83,5 @@ fn functions(body: &mut String, report: &Report) {
         ]
     });
     table(body, &columns, rows);
-    rest(body, report.functions.len());
+    rest(body, report.functions.len(), ROWS_MAX);
 }

@@ -84,9 +84,9 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten.
+/// 1, 2 or 5 times a power of ten, and no less than one: what has a linear axis is counted.
 fn step(most: f64) -> f64 {
-    let rough = most / MARKS;
+    let rough = (most / MARKS).max(1.0);
     let decade = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * decade);
     steps
@@ -236,6 +236,8 @@ mod tests {
         assert_eq!(axis.marks(), [1.0, 10.0, 100.0]);
         let axis = Axis::linear("", [0.0, 37.0].into_iter());
         assert_eq!(axis.marks(), [0.0, 10.0, 20.0, 30.0, 40.0]);
+        let axis = Axis::linear("", [1.0, 2.0].into_iter());
+        assert_eq!(axis.marks(), [0.0, 1.0, 2.0]);
         let nothing = Axis::logarithmic("", std::iter::empty());
         assert!(nothing.place(5.0).is_finite());
     }

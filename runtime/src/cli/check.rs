@@ -1,0 +1,219 @@
+//! `sandglass check`: replays what is known, runs a fixed number of executions, and says what does
+//! not end as it should. For CI: the same everywhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use sandglass_engine::guidance::InputKind;
+use sandglass_sandbox::on_guest_thread;
+
+use super::args::{CheckArgs, CoverageArg, FuzzArgs};
+use super::case;
+use crate::campaign::start::start;
+use crate::check::known::{Folder, findings, known, open};
+use crate::check::{Checked, Report, What, junit, sarif};
+use crate::config::{CampaignConfig, default_folder, wanted_limits};
+use crate::error::{exit_code, io, printable, show, with_next};
+use crate::event::{Ended, Event, Warning};
+use crate::report::plain::{number, plural};
+use crate::report::{Reporter, Sink};
+use crate::target::Module;
+
+mod print;
+mod replay;
+
+use replay::Checker;
+
+pub(super) fn run(args: CheckArgs) -> Result<u8> {
+    let wanted = wanted_limits(&args.guest)?;
+    let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+    let folders = read_folders(&args, &module, wanted.limits.input_bytes)?;
+    let mut out = Sink::stdout();
+    for warning in folders.iter().flat_map(|folder| &folder.warnings) {
+        warn(&mut out, args.json, warning);
+    }
+    let mut checker = Checker::new(&args, &module, &folders);
+    let mut report = Report {
+        target: show(&args.target),
+        target_hash: module.hash.clone(),
+        ..Report::default()
+    };
+    on_guest_thread(|| checker.replay_all(&folders, &mut report))?;
+    let seeds = std::mem::take(&mut checker.passed);
+    if args.execs > 0 {
+        campaign(&args, seeds, &mut checker, &mut report)?;
+    } else if report.inputs() + report.checked.len() as u64 == 0 {
+        return Err(with_next(
+            format!(
+                "{}: nothing to check: no inputs, no findings, no executions",
+                show(&args.target)
+            ),
+            "the same command with a folder, or with --execs N",
+        ));
+    }
+    write_reports(&args, &report)?;
+    if args.json {
+        print::json(&mut out, &report);
+    } else {
+        print::print(&mut out, &args, &report);
+    }
+    Ok(match report.failures().next() {
+        None => exit_code::FINE,
+        Some(_) => exit_code::FINDINGS,
+    })
+}
+
+fn warn(out: &mut Sink, is_json: bool, text: &str) {
+    if is_json {
+        let text = text.to_owned();
+        out.line(&Event::Warning(Warning { text }).to_json());
+    } else {
+        out.line(&format!("warning: {}", printable(text)));
+    }
+}
+
+fn read_folders(args: &CheckArgs, module: &Module, input_bytes: u32) -> Result<Vec<Folder>> {
+    let campaign = default_folder(&args.target);
+    let paths = match &args.known[..] {
+        // What is not named need not be there.
+        [] if campaign.is_dir() => vec![campaign],
+        paths => paths.to_vec(),
+    };
+    let mut folders = Vec::new();
+    for path in &paths {
+        folders.push(known(path, module.is_property(), input_bytes.into())?);
+    }
+    for path in &args.open {
+        folders.push(open(path)?);
+    }
+    Ok(folders)
+}
+
+/// A campaign of so many executions from what passed; its findings are replayed and kept.
+fn campaign(
+    args: &CheckArgs,
+    seeds: Vec<Vec<u8>>,
+    checker: &mut Checker<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    let default = || default_folder(&args.target).with_extension("check");
+    let out = args.out.clone().unwrap_or_else(default);
+    let folder = out.join("campaign");
+    // Each check begins one anew; only what a campaign made is removed.
+    if folder.join("campaign.toml").exists() {
+        fs::remove_dir_all(&folder).map_err(|e| io(&folder, "remove", &e))?;
+    }
+    let mut config = config(args, checker, &folder)?;
+    if config.guidance.input == InputKind::Bytes && config.generator.is_none() {
+        let mut seen = BTreeSet::new();
+        config.inputs = seeds;
+        config
+            .inputs
+            .retain(|seed| seen.insert(*blake3::hash(seed).as_bytes()));
+    }
+    let interrupted = super::interruption()?;
+    let summary = start(config, &mut Quiet, interrupted)?;
+    if summary.ended != Ended::Execs {
+        bail!(
+            "{}: interrupted after {} of {}: nothing is said about it",
+            show(&args.target),
+            number(summary.counters.execs),
+            plural(args.execs, "execution")
+        );
+    }
+    report.execs = summary.counters.execs;
+    report.state_hash = summary.state_hash;
+    for made in findings(&folder)? {
+        let kept = keep(&made, &out.join("findings"))?;
+        let one = on_guest_thread(|| checker.finding(&made, What::New, "campaign"))?;
+        let is_open = checker.open.contains(&(one.kind.clone(), one.key.clone()));
+        if !is_open {
+            report.checked.push(Checked { path: kept, ..one });
+        }
+    }
+    Ok(())
+}
+
+fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<CampaignConfig> {
+    let mut guest = args.guest.clone();
+    if let Some(record) = checker.record {
+        if guest.args.is_empty() {
+            guest.args.clone_from(&record.target.args);
+        }
+        guest.stub_imports |= record.target.stub_imports;
+        if let (None, Some(generator)) = (&guest.generator, &record.generator) {
+            guest.generator = Some(PathBuf::from(&generator.path));
+        }
+    }
+    let mut config = CampaignConfig::new(FuzzArgs {
+        target: args.target.clone(),
+        corpus: Vec::new(),
+        guidance: None,
+        settings: Vec::new(),
+        seed: args.seed,
+        execs: Some(args.execs),
+        time: None,
+        plateau: None,
+        workers: args.workers,
+        dict: None,
+        coverage: CoverageArg::Target,
+        out: Some(folder.to_owned()),
+        json: false,
+        slow_factor: SLOW_FACTOR,
+        max_choices: None,
+        paranoid: 0,
+        guest,
+    })?;
+    if let Some(record) = checker.record {
+        let limits = case::limits(&args.guest, Some(&record.limits))?;
+        config.wanted.limits = limits;
+        config.wanted.fuel = Some(limits.fuel);
+    }
+    Ok(config)
+}
+
+/// As in campaigns.
+const SLOW_FACTOR: u64 = 100;
+
+/// Copies a finding to where it stays. One of that name is left alone.
+fn keep(made: &Path, findings: &Path) -> Result<PathBuf> {
+    let place = findings.join(made.file_name().unwrap_or_default());
+    if place.join("finding.json").exists() {
+        return Ok(place);
+    }
+    fs::create_dir_all(&place).map_err(|e| io(&place, "create the folder", &e))?;
+    // The record comes last: it is what makes the folder one of a finding.
+    for name in ["input", "choices", "stack.txt", "repro", "finding.json"] {
+        let (from, to) = (made.join(name), place.join(name));
+        if from.exists() {
+            fs::copy(&from, &to).map_err(|e| io(&to, "write", &e))?;
+        }
+    }
+    Ok(place)
+}
+
+/// Says nothing: what a campaign finds is in its folder.
+struct Quiet;
+
+impl Reporter for Quiet {
+    fn report(&mut self, _event: &Event) {}
+
+    fn pulse_interval_ms(&self) -> u64 {
+        60_000
+    }
+}
+
+fn write_reports(args: &CheckArgs, report: &Report) -> Result<()> {
+    if let Some(path) = &args.junit {
+        let text = junit::junit(report, &args.target.to_string_lossy());
+        fs::write(path, text).map_err(|e| io(path, "write", &e))?;
+    }
+    if let Some(path) = &args.sarif {
+        let root = std::env::current_dir().ok();
+        let text = sarif::sarif(report, root.as_deref());
+        fs::write(path, text).map_err(|e| io(path, "write", &e))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The findings of a campaign, each with its stack, its input, and the command that replays it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{Log, head};
+use crate::check::known::findings;
+use crate::error::{printable, show};
+use crate::page::bytes::{Max, input};
+use crate::page::{escape, rest};
+use crate::report::plain::{number, plural};
+use crate::store::finding::{self, FindingRecord, repro_command};
+use crate::store::record::Record;
+
+/// Findings that are shown whole.
+const FINDINGS_MAX: usize = 200;
+
+/// Findings that are read: a folder may hold anything.
+const FINDINGS_READ_MAX: usize = 10_000;
+
+/// Of a finding's input, and of its choices.
+const SHOWN: Max = Max {
+    bytes: 2_048,
+    lines: 40,
+};
+
+/// Bytes of a file of text that are read.
+const TEXT_BYTES: u64 = 16 << 10;
+
+/// The findings of a campaign's folder.
+pub(super) struct Found {
+    /// In the order in which they were found, bugs before slow inputs.
+    findings: Vec<(PathBuf, FindingRecord)>,
+    /// Folders that could not be read.
+    damaged: usize,
+}
+
+impl Found {
+    pub(super) fn read(folder: &Path) -> Result<Found> {
+        let mut found = Found {
+            findings: Vec::new(),
+            damaged: 0,
+        };
+        for path in findings(folder)?.into_iter().take(FINDINGS_READ_MAX) {
+            match finding::read(&path) {
+                Ok((record, _)) => found.findings.push((path, record)),
+                Err(_) => found.damaged += 1,
+            }
+        }
+        found
+            .findings
+            .sort_by_key(|(_, record)| (record.kind == "slow", record.trial));
+        Ok(found)
+    }
+
+    pub(super) fn count(&self, is_slow: bool) -> u64 {
+        let same = |record: &FindingRecord| (record.kind == "slow") == is_slow;
+        self.findings
+            .iter()
+            .filter(|(_, record)| same(record))
+            .count() as u64
+    }
+}
+
+/// All of them, bugs first.
+pub(super) fn bugs(body: &mut String, folder: &Path, record: &Record, log: &Log, found: &Found) {
+    body.push_str("<h2>Findings</h2>\n");
+    if found.findings.is_empty() {
+        let _ = writeln!(body, "<p>None in {}.</p>", plural(log.execs, "execution"));
+    }
+    for (path, one) in found.findings.iter().take(FINDINGS_MAX) {
+        bug(body, record, path, one);
+    }
+    rest(body, found.findings.len(), FINDINGS_MAX);
+    if found.damaged > 0 {
+        let _ = writeln!(
+            body,
+            "<p>Left out: {} of {} that cannot be read.</p>",
+            plural(found.damaged as u64, "folder"),
+            escape(&show(&folder.join("findings")))
+        );
+    }
+}
+
+fn bug(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
+    let mut says = vec![
+        plural(one.input_bytes, "byte"),
+        format!("{} fuel", number(one.fuel)),
+        format!("at execution {}", number(one.trial.saturating_add(1))),
+    ];
+    if let Some(expected) = one.expected {
+        let times = number(one.fuel / expected.max(1));
+        says.insert(0, format!("{times} times what its size explains"));
+    }
+    let title = match one.title.starts_with(&one.kind) {
+        true => one.title.clone(),
+        false => format!("{}: {}", one.kind, one.title),
+    };
+    let _ = writeln!(
+        body,
+        "<details class=\"bug\"><summary>{} <span>{}</span></summary>",
+        escape(&printable(&title)),
+        escape(&says.join(", "))
+    );
+    let stack = head(&path.join("stack.txt"), TEXT_BYTES);
+    if !stack.is_empty() {
+        body.push_str(&input(&stack, stack.len() as u64, SHOWN));
+    }
+    let bytes = head(&path.join("input"), SHOWN.bytes as u64);
+    body.push_str(&input(&bytes, one.input_bytes, SHOWN));
+    if one.choices_hash.is_some() {
+        let choices = path.join("choices");
+        let all = fs::metadata(&choices).map_or(0, |meta| meta.len());
+        body.push_str("<p>Made of these choices:</p>\n");
+        body.push_str(&input(&head(&choices, TEXT_BYTES), all, SHOWN));
+    }
+    let command = repro_command(&campaign.target.path, path);
+    let _ = write!(
+        body,
+        "<p><code>{}</code></p>\n</details>\n",
+        escape(&command)
+    );
+}

@@ -1,0 +1,120 @@
+//! Checks of a demo as CI runs them: the same bytes however many workers there are, and SARIF as
+//! its schema wants it. The schema is OASIS's without its descriptions; without Python's
+//! `jsonschema` that part is left out, and says so.
+#![expect(clippy::print_stdout, reason = "says when it is left out")]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use sandglass_guests::C_DEMO;
+use serde_json::Value;
+
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/support/sarif-2.1.0.json");
+
+fn check(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .arg("check")
+        .args(args)
+        .current_dir(folder)
+        .env(
+            "SANDGLASS_CACHE",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+        )
+        .output()
+        .expect("the program runs")
+}
+
+/// A folder with the demo and its seeds; the bugs of the demo are among them.
+fn prepare() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("demo.wasm"), C_DEMO.wasm_o0).unwrap();
+    fs::create_dir(folder.path().join("corpus")).unwrap();
+    let bugs = C_DEMO.bugs.iter().map(|bug| bug.witness);
+    for (n, input) in C_DEMO.seeds.iter().copied().chain(bugs).enumerate() {
+        fs::write(folder.path().join(format!("corpus/{n:02}")), input).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_check_is_the_same_everywhere_and_its_reports_are_what_they_claim() {
+    let (one, other) = (prepare(), prepare());
+    let common = [
+        "demo.wasm",
+        "corpus",
+        "--execs",
+        "2000",
+        "--fuel",
+        "1M",
+        "--junit",
+        "check.xml",
+        "--sarif",
+        "check.sarif",
+        "--workers",
+    ];
+    let first = check(one.path(), &[&common[..], &["1"]].concat());
+    let second = check(other.path(), &[&common[..], &["3"]].concat());
+    assert_eq!(first.status.code(), Some(1), "{first:?}");
+    assert_eq!(first, second);
+    let read = |folder: &Path, name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    for name in ["check.xml", "check.sarif"] {
+        assert_eq!(read(one.path(), name), read(other.path(), name), "{name}");
+    }
+    let text = read(one.path(), "check.sarif");
+    let log: Value = serde_json::from_str(&text).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(results.len() >= C_DEMO.bugs.len(), "{text}");
+    let traps = results.iter().filter(|result| result["ruleId"] == "trap");
+    for trap in traps {
+        let place = &trap["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.ends_with(".c"), "{trap}");
+        assert!(place["region"]["startLine"].as_u64().unwrap() > 1, "{trap}");
+    }
+    let junit = read(one.path(), "check.xml");
+    let failures = format!("failures=\"{}\"", results.len());
+    assert!(junit.contains(&failures), "{failures} in {junit}");
+    match is_valid(&text) {
+        None => {
+            // Where it was installed for this, it has to be there.
+            assert!(std::env::var_os("SANDGLASS_JSONSCHEMA").is_none());
+            println!("left out: python3 has no module jsonschema");
+        }
+        Some(errors) => {
+            assert_eq!(errors, "");
+            let wrong = is_valid(&text.replace("\"error\"", "\"fatal\"")).unwrap();
+            assert!(wrong.contains("fatal"), "{wrong}");
+        }
+    }
+}
+
+/// What the schema says against a log; `None` if there is nobody to ask.
+fn is_valid(log: &str) -> Option<String> {
+    let script = "import json, sys, jsonschema\n\
+        check = jsonschema.Draft7Validator(json.load(open(sys.argv[1])))\n\
+        for error in check.iter_errors(json.load(sys.stdin)): print(error.message)";
+    let python = std::env::var_os("SANDGLASS_JSONSCHEMA").unwrap_or_else(|| "python3".into());
+    let has_it = Command::new(&python)
+        .args(["-c", "import jsonschema"])
+        .output();
+    if !has_it.is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let mut asked = Command::new(&python)
+        .args(["-c", script, SCHEMA])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it ran just now");
+    asked
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(log.as_bytes())
+        .unwrap();
+    let output = asked.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}

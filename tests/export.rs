@@ -1,0 +1,171 @@
+//! What is exported does elsewhere what it says: the program in C and the test in Rust fail as the
+//! finding does, and a bundle replays where nothing else is. What needs a C compiler is left out
+//! without one, and says so.
+#![expect(clippy::print_stdout, reason = "says when it is left out")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use sandglass_guests::C_DEMO;
+
+fn sandglass(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .args(args)
+        .current_dir(folder)
+        .env(
+            "SANDGLASS_CACHE",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
+        )
+        .output()
+        .expect("the program runs")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A folder with the demo, the input `bug` that divides by zero in it, and the input `seed`.
+fn prepare() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let bug = C_DEMO.bugs.iter().find(|bug| bug.expect.contains("divide"));
+    fs::write(folder.path().join("demo.wasm"), C_DEMO.wasm_o0).unwrap();
+    fs::write(folder.path().join("harness.c"), C_DEMO.source).unwrap();
+    fs::write(
+        folder.path().join("bug"),
+        bug.expect("it divides by zero").witness,
+    )
+    .unwrap();
+    fs::write(folder.path().join("seed"), C_DEMO.seeds[0]).unwrap();
+    folder
+}
+
+#[test]
+fn a_program_in_c_fails_as_the_finding_does() {
+    let folder = prepare();
+    let path = folder.path();
+    for (input, fails) in [("bug", true), ("seed", false)] {
+        let made = sandglass(
+            path,
+            &["export", "demo.wasm", input, "--as", "c", "--out", "r.c"],
+        );
+        assert!(made.status.success(), "{made:?}");
+        let built = ["cc", "clang", "clang-14", "gcc"]
+            .iter()
+            .find_map(|compiler| {
+                let mut command = Command::new(compiler);
+                command.args(["-O0", "-w", "r.c", "harness.c", "-o", "reproducer"]);
+                command.current_dir(path).output().ok()
+            });
+        let Some(built) = built else {
+            println!("left out: no C compiler");
+            return;
+        };
+        assert!(built.status.success(), "{built:?}");
+        let ran = Command::new(path.join("reproducer")).output().unwrap();
+        // By a signal, or not at all.
+        assert_eq!(ran.status.code(), (!fails).then_some(0), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_test_in_rust_gets_the_very_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let all: Vec<u8> = (0..=255).chain(*b"    \\\"'\n  end").collect();
+    fs::write(path.join("all"), &all).unwrap();
+    fs::write(path.join("demo.wasm"), C_DEMO.wasm).unwrap();
+    let args = [
+        "export",
+        "demo.wasm",
+        "all",
+        "--as",
+        "rust-test",
+        "--call",
+        "target::parse",
+        "--out",
+        "r.rs",
+    ];
+    let made = sandglass(path, &args);
+    assert!(made.status.success(), "{made:?}");
+    let test = fs::read_to_string(path.join("r.rs")).unwrap();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    for (wanted, passes) in [(&all[..], true), (&all[1..], false)] {
+        let target = format!(
+            "mod target {{ pub fn parse(bytes: &[u8]) {{ assert_eq!(bytes, {wanted:?}); }} }}\n"
+        );
+        fs::write(path.join("whole.rs"), format!("{target}{test}")).unwrap();
+        let mut command = Command::new(&rustc);
+        command.args(["--test", "--edition=2024", "whole.rs", "-o", "whole"]);
+        let built = command
+            .current_dir(path)
+            .output()
+            .expect("whoever runs this has rustc");
+        assert!(built.status.success(), "{built:?}");
+        let ran = Command::new(path.join("whole")).output().unwrap();
+        assert_eq!(ran.status.success(), passes, "{}", text(&ran));
+        assert!(text(&ran).contains("1 test"), "{}", text(&ran));
+    }
+}
+
+#[test]
+fn a_bundle_replays_where_nothing_else_is() {
+    let folder = prepare();
+    let corpus = folder.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    fs::copy(folder.path().join("bug"), corpus.join("bug")).unwrap();
+    let args = [
+        "fuzz",
+        "demo.wasm",
+        "corpus",
+        "--execs",
+        "1",
+        "--fuel",
+        "7M",
+        "--out",
+        "o",
+    ];
+    let fuzzed = sandglass(folder.path(), &args);
+    assert_eq!(fuzzed.status.code(), Some(1), "{fuzzed:?}");
+    let findings = fs::read_dir(folder.path().join("o/findings")).unwrap();
+    let finding = findings.map(|entry| entry.unwrap().path()).next().unwrap();
+    let finding = finding.to_str().unwrap();
+    let made = sandglass(
+        folder.path(),
+        &[
+            "export",
+            "demo.wasm",
+            finding,
+            "--as",
+            "bundle",
+            "--out",
+            "b",
+        ],
+    );
+    assert!(made.status.success(), "{made:?}");
+    let here = sandglass(folder.path(), &["repro", "demo.wasm", finding]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::copy(folder.path().join("b"), elsewhere.path().join("b")).unwrap();
+    let there = sandglass(elsewhere.path(), &["repro", "b"]);
+    assert_eq!(there.status.code(), Some(1), "{there:?}");
+    assert_eq!(text(&there), text(&here).replace(finding, "b"));
+    assert!(text(&there).contains("#0 "), "{}", text(&there));
+    // Limits are the finding's, so nothing is compared under others.
+    let less = sandglass(elsewhere.path(), &["repro", "b", "--fuel", "10"]);
+    assert!(text(&less).contains("hang"), "{less:?}");
+    // A bundle that says something else is our fault or somebody's, and never believed.
+    let bytes = fs::read(elsewhere.path().join("b")).unwrap();
+    let wrong = replaced(&bytes, b"\"fuel\":", b"\"fuel\":1");
+    fs::write(elsewhere.path().join("wrong"), wrong).unwrap();
+    let refused = sandglass(elsewhere.path(), &["repro", "wrong"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+}
+
+/// The first occurrence replaced.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = bytes
+        .windows(from.len())
+        .position(|window| window == from)
+        .expect("it is there");
+    [&bytes[..at], to, &bytes[at + from.len()..]].concat()
+}
