@@ -279,7 +279,7 @@ fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     let kept = points.iter().step_by(every).copied();
     let last = points
         .last()
-        .filter(|_| (points.len().max(1) - 1) % every != 0);
+        .filter(|_| !(points.len().max(1) - 1).is_multiple_of(every));
     kept.chain(last.copied()).collect()
 }
 
