@@ -20,6 +20,7 @@ use crate::profile::tree::{FunctionCost, Side};
 use crate::profile::{Profile, Profiler};
 use crate::target::{Module, Target};
 
+pub mod checks;
 pub mod growth;
 
 /// One input in both builds.

@@ -379,6 +379,9 @@ pub struct CompareArgs {
     /// Fail when the cost of one of those grows faster than before [of 3, unless --growth says otherwise]
     #[arg(long)]
     pub no_faster_growth: bool,
+    /// Say what Perun's checks say, in its verdicts: average amount, model order (with --growth), exclusive cost, integral
+    #[arg(long)]
+    pub checks: bool,
     /// Write what differs as a page that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::profile::{read, refuse_property};
+use crate::compare::checks::{Checked, Verdict, checks};
 use crate::compare::growth::{Change, Family, families};
 use crate::compare::{Comparison, Pair, Reached, check, compare};
 use crate::config::{options, reset, wanted_limits};
@@ -87,10 +88,17 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         });
         fs::write(path, page).map_err(|e| io(path, "write", &e))?;
     }
+    let checked = match args.checks {
+        true => checks(&comparison, &families),
+        false => Vec::new(),
+    };
     let mut out = Sink::stdout();
     if args.json {
         for text in warnings {
             out.line(&Event::Warning(Warning { text }).to_json());
+        }
+        for checked in &checked {
+            out.line(&serde_json::to_string(&check_line(checked)).expect("numbers and text"));
         }
         print_json(&mut out, [&new, &old], &comparison, &families, &failing);
     } else {
@@ -100,6 +108,9 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
         print(&mut out, &args, &comparison);
         if grown.is_some() {
             growth(&mut out, &families);
+        }
+        if args.checks {
+            verdicts_of_checks(&mut out, &checked);
         }
         for why in &failing {
             out.line(&format!("FAILED: {why}"));
@@ -173,6 +184,38 @@ fn growth(out: &mut Sink, families: &[Family]) {
             new.name(),
             old.name()
         ));
+    }
+}
+
+/// What the checks say of what changed, and of the whole.
+fn verdicts_of_checks(out: &mut Sink, all: &[Checked]) {
+    out.line("checks:");
+    let is_told = |of: &&Checked| of.verdict != Verdict::NoChange || of.place == "all";
+    let told: Vec<&Checked> = all.iter().filter(is_told).collect();
+    // The whole comes last, and is always told.
+    let (whole, places): (Vec<_>, Vec<_>) = told.into_iter().partition(|of| of.place == "all");
+    let shown = places.iter().take(FUNCTIONS_MAX);
+    for checked in shown.chain(&whole) {
+        let costs = match checked.costs {
+            Some([new, old]) if checked.check != "integral" => format!(" ({new}, before {old})"),
+            _ => String::new(),
+        };
+        out.line(&format!(
+            "    {}: {}: {}{costs}",
+            checked.check,
+            printable(&checked.place),
+            checked.verdict.name()
+        ));
+    }
+    more(out, places.len(), FUNCTIONS_MAX);
+}
+
+fn check_line(checked: &Checked) -> Line<'_> {
+    Line::Check {
+        check: checked.check,
+        place: &checked.place,
+        verdict: checked.verdict.name(),
+        code: checked.verdict.code(),
     }
 }
 
@@ -379,6 +422,12 @@ enum Line<'a> {
         tier_before: &'static str,
         law: String,
         law_before: String,
+    },
+    Check {
+        check: &'static str,
+        place: &'a str,
+        verdict: &'static str,
+        code: i8,
     },
     Summary {
         target: &'a str,
