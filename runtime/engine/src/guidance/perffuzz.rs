@@ -2,7 +2,7 @@
 //!
 //! C. Lemieux, R. Padhye, K. Sen and D. Song, "PerfFuzz: Automatically Generating Pathological
 //! Inputs", ISSTA 2018; its `afl-fuzz.c`, a fork of AFL 2.52b, run with `-p -d`. On top of
-//! [`afl`](super::afl), and with all that departs from AFL there:
+//! [`afl`], and with all that departs from AFL there:
 //! - Algorithm 1, line 9 (`has_new_max`): an input is kept if it shows new coverage, or if it hits some
 //!   probe more often than any input before; the sum of all counts is one more such place;
 //! - Algorithm 1, line 5 (`cull_queue`): who holds a maximum is favored, and stays so after its turn.

@@ -1,6 +1,6 @@
 //! Our own guidance for byte inputs: AFL's loop, and comparisons solved.
 //!
-//! The loop is that of [`afl`](super::afl). On top of it:
+//! The loop is that of [`afl`]. On top of it:
 //! - every kept input runs once in the variant that records comparisons, and what it compared is
 //!   written over what it read ([`crate::solve`]); operands that are not in the input become
 //!   tokens;
