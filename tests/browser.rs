@@ -6,13 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sandglass_engine::Interest;
 use sandglass_engine::laws::pump::Pump;
 use sandglass_guests::C_DEMO;
 use sandglass_instrument::CostModel;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::cover::source::Sources;
-use sandglass_runtime::cover::{self, Cover, FileCover};
+use sandglass_runtime::cover::{self, FileCover};
 use sandglass_runtime::event::{Event, Finding, Kept};
 use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
@@ -23,8 +22,9 @@ use sandglass_runtime::store::finding::FindingRecord;
 use sandglass_runtime::store::input_name;
 use sandglass_runtime::store::record::{GuidanceRecord, Record, StartRecord, TargetRecord};
 use sandglass_runtime::target::{Module, Reset, Target};
-use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use sandglass_tests::browser::{assert_needs_nothing, load_ms, opened, tag};
+use sandglass_tests::covered;
 
 /// What a hostile guest calls its functions, and its inputs.
 const HOSTILE: &str =
@@ -138,7 +138,7 @@ fn check(dom: Option<String>, wanted: &[&str]) {
 /// The cover of the demo in C, whose source lies in `guests`, and of a file with a hostile name.
 fn cover_page() -> String {
     let inputs: Vec<&[u8]> = C_DEMO.seeds.to_vec();
-    let mut cover = cover(C_DEMO.wasm_o0, &inputs);
+    let mut cover = covered::cover(C_DEMO.wasm_o0, &inputs);
     let hostile = FileCover {
         lines: [(1, 0), (2, 7)].into(),
         ..FileCover::default()
@@ -151,24 +151,6 @@ fn cover_page() -> String {
         about: name,
         cover: &cover,
         sources: Sources::below(&root),
-    })
-}
-
-fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
-    on_guest_thread(|| {
-        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
-        let program = Arc::new(program.expect("demos are accepted"));
-        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
-        let probes = program.probe_map().probes.len();
-        let interest = Interest::new(probes as u32, 0);
-        let mut counts = vec![0; probes];
-        for input in inputs {
-            let detail = sandbox.run(input, &interest, true).detail;
-            for (probe, count) in detail.expect("asked for").counts {
-                counts[probe as usize] += u64::from(count);
-            }
-        }
-        Cover::new(wasm, program.probe_map(), &counts).expect("its own module")
     })
 }
 

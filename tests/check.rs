@@ -9,21 +9,15 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use sandglass_guests::C_DEMO;
+use sandglass_tests::program;
 use serde_json::Value;
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/support/sarif-2.1.0.json");
 
 fn check(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
-        .arg("check")
-        .args(args)
-        .current_dir(folder)
-        .env(
-            "SANDGLASS_CACHE",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
-        )
-        .output()
-        .expect("the program runs")
+    let program = env!("CARGO_BIN_EXE_sandglass-dup");
+    let args = [&["check"], args].concat();
+    program::run(program, env!("CARGO_TARGET_TMPDIR"), folder, &args)
 }
 
 /// A folder with the demo and its seeds; the bugs of the demo are among them.

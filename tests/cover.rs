@@ -1,30 +1,10 @@
 //! Covers of the demos: what the debug information of real compilers says was reached.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use sandglass_engine::Interest;
 use sandglass_guests::{DEMOS, Demo};
 use sandglass_runtime::cover::{Cover, is_library, lcov::lcov, text::text};
-use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
-
-fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
-    on_guest_thread(|| {
-        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
-        let program = Arc::new(program.expect("demos are accepted"));
-        let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
-        let probes = program.probe_map().probes.len();
-        let interest = Interest::new(probes as u32, 0);
-        let mut counts = vec![0; probes];
-        for input in inputs {
-            let detail = sandbox.run(input, &interest, true).detail;
-            for (probe, count) in detail.expect("asked for").counts {
-                counts[probe as usize] += u64::from(count);
-            }
-        }
-        Cover::new(wasm, program.probe_map(), &counts).expect("its own module")
-    })
-}
+use sandglass_tests::covered::cover;
 
 /// Lines of one's own files that were reached.
 fn reached(cover: &Cover) -> BTreeSet<(String, u32)> {

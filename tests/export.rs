@@ -8,17 +8,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use sandglass_guests::C_DEMO;
+use sandglass_tests::program;
 
 fn sandglass(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
-        .args(args)
-        .current_dir(folder)
-        .env(
-            "SANDGLASS_CACHE",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
-        )
-        .output()
-        .expect("the program runs")
+    let program = env!("CARGO_BIN_EXE_sandglass-dup");
+    program::run(program, env!("CARGO_TARGET_TMPDIR"), folder, args)
 }
 
 fn text(output: &Output) -> String {

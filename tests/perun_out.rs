@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use sandglass_tests::program;
 
 /// Costs the square of the number of blanks; traps on a `!` in front of more than one line.
 const TARGET: &str = r#"(module
@@ -28,15 +30,8 @@ const TARGET: &str = r#"(module
     i32.const 0))"#;
 
 fn sandglass(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
-        .args(args)
-        .current_dir(folder)
-        .env(
-            "SANDGLASS_CACHE",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
-        )
-        .output()
-        .expect("it runs")
+    let program = env!("CARGO_BIN_EXE_sandglass-dup");
+    program::run(program, env!("CARGO_TARGET_TMPDIR"), folder, args)
 }
 
 /// All files below a folder, by path.

@@ -51,6 +51,15 @@ pub struct Run {
     pub peaks: Peaks,
 }
 
+/// The most that any of the runs took; nothing of none.
+pub fn peaks(runs: &[Run]) -> Peaks {
+    let all = || runs.iter().map(|run| run.peaks);
+    Peaks {
+        memory_pages: all().map(|of| of.memory_pages).max().unwrap_or(0),
+        call_depth: all().map(|of| of.call_depth).max().unwrap_or(0),
+    }
+}
+
 /// Where the fuel of a set of runs went.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {

@@ -1,9 +1,11 @@
-//! What several tests need: hostile files, generators run natively, and how an outcome is named in
-//! guests' headers.
+//! What several tests need: hostile files, generators run natively, the program itself, covers, and how an
+//! outcome is named in guests' headers.
 
 pub mod browser;
+pub mod covered;
 pub mod hostile;
 pub mod natively;
+pub mod program;
 
 use sandglass_engine::Exit;
 

@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        let root = Some(Path::new("/work/my crate"));
-        assert_eq!(uri("/work/my crate/src/a b.rs", root), "src/a%20b.rs");
+        let root = Some(Path::new("/src/my crate"));
+        assert_eq!(uri("/src/my crate/src/a b.rs", root), "src/a%20b.rs");
         assert_eq!(uri("/usr/lib/x.c", root), "file:///usr/lib/x.c");
         assert_eq!(uri("src/../lib.rs", None), "src/../lib.rs");
         assert_eq!(uri("wasisdk://v1/x.c", None), "wasisdk%3A//v1/x.c");

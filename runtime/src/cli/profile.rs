@@ -19,7 +19,7 @@ use crate::perun::PerunFiles;
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
-use crate::profile::{Profile, Run, csv, folded, json, profile, speedscope, text};
+use crate::profile::{Profile, Run, csv, folded, json, peaks, profile, speedscope, text};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
@@ -218,16 +218,7 @@ pub(super) fn read(
 /// One line on a set of runs.
 fn heading(path: &Path, runs: &[Run]) -> String {
     let fuel: u64 = runs.iter().map(|run| run.fuel).sum();
-    let pages = runs
-        .iter()
-        .map(|run| run.peaks.memory_pages)
-        .max()
-        .unwrap_or(0);
-    let depth = runs
-        .iter()
-        .map(|run| run.peaks.call_depth)
-        .max()
-        .unwrap_or(0);
+    let (pages, depth) = (peaks(runs).memory_pages, peaks(runs).call_depth);
     let peaks = format!(
         "{} of memory, depth {}",
         plural(pages, "page"),

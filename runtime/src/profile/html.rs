@@ -10,7 +10,7 @@ use sandglass_instrument::CostModel;
 use super::campaign::Campaign;
 use super::text::percent;
 use super::tree::Side;
-use super::{Profile, Run};
+use super::{Profile, Run, peaks};
 use crate::error::printable;
 use crate::page;
 use crate::page::chart::{Axis, Chart, brief};
@@ -85,16 +85,7 @@ fn tiles(profile: &Profile) -> String {
     let runs = &profile.runs;
     let total = profile.total(Side::Now);
     let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
-    let pages = runs
-        .iter()
-        .map(|run| run.peaks.memory_pages)
-        .max()
-        .unwrap_or(0);
-    let depth = runs
-        .iter()
-        .map(|run| run.peaks.call_depth)
-        .max()
-        .unwrap_or(0);
+    let (pages, depth) = (peaks(runs).memory_pages, peaks(runs).call_depth);
     let mut tiles = vec![(number(total), "fuel")];
     if !profile.base.is_empty() {
         let before = profile.total(Side::Before);

@@ -1,0 +1,15 @@
+//! The program as a user types it, in a folder of the test's.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `program` in `folder`, with compiled modules kept below `scratch`. The first two are what Cargo
+/// tells a test: `CARGO_BIN_EXE_sandglass-dup` and `CARGO_TARGET_TMPDIR`.
+pub fn run(program: &str, scratch: &str, folder: &Path, args: &[&str]) -> Output {
+    Command::new(program)
+        .args(args)
+        .current_dir(folder)
+        .env("SANDGLASS_CACHE", Path::new(scratch).join("cli-cache"))
+        .output()
+        .expect("the program runs")
+}
