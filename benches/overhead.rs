@@ -2,7 +2,7 @@
 //!
 //! Six programs (and an n-body, heavy in floats, that is not in the mean) run their fixed input
 //! in the plain module under wasmtime and in [`Build::Fast`] through the sandbox, reset and
-//! reading of counters included; then in [`Build::Profile`], likewise. Then the parts: counters alone, with ticks, depth alone, visible
+//! reading of counters included; then in [`Build::Profile`], likewise, and in [`Build::Heap`], against [`Build::Fast`]. Then the parts: counters alone, with ticks, depth alone, visible
 //! NaNs alone, everything.
 //!
 //! `CASE=name` measures one program.
@@ -46,26 +46,30 @@ fn main() {
         ("all", true, true, true, true),
     ];
     println!(
-        "{:12} {:>10} {:>9} {:>7} {:>8} {}",
+        "{:12} {:>10} {:>9} {:>7} {:>8} {:>9} {}",
         "program",
         "plain us",
         "fast us",
         "ratio",
         "profile",
+        "heap/fast",
         parts.map(|p| format!("{:>8}", p.0)).join("")
     );
-    let (mut ratios, mut profile_ratios) = (Vec::new(), Vec::new());
+    let (mut ratios, mut profile_ratios, mut heap_ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut part_ratios = vec![Vec::new(); parts.len()];
     for (name, wasm, input) in &programs {
         let (times, checks) = on_guest_thread(|| {
             let mut plain = Plain::new(wasm, input);
             let mut fast = sandbox(wasm, Build::Fast);
             let mut profiling = sandbox(wasm, Build::Profile);
+            let mut heap = sandbox(wasm, Build::Heap);
             let interest = Interest::new(fast.program().probe_map().probes.len() as u32, 0);
             let mut fuel = 0;
             let mut run_fast = || fuel = fast.run(input, &interest, false).fuel;
             let mut profiled = 0;
             let mut run_profile = || profiled = profiling.run(input, &interest, false).fuel;
+            let mut ending = None;
+            let mut run_heap = || ending = Some(heap.run(input, &interest, false).exit);
             let mut partial = parts.map(|(_, counts, ticks, depth, nans)| {
                 let probes = Probes {
                     counts,
@@ -79,8 +83,12 @@ fn main() {
                 Plain::new(&instrument(wasm, probes).expect("instruments").wasm, input)
             });
             let mut run_plain = || plain.run();
-            let mut things: Vec<&mut dyn FnMut()> =
-                vec![&mut run_plain, &mut run_fast, &mut run_profile];
+            let mut things: Vec<&mut dyn FnMut()> = vec![
+                &mut run_plain,
+                &mut run_fast,
+                &mut run_profile,
+                &mut run_heap,
+            ];
             let mut runs = partial
                 .iter_mut()
                 .map(|p| move || p.run())
@@ -89,6 +97,11 @@ fn main() {
             in_turns(1, 1, &mut things);
             let times = in_turns(rounds, 1, &mut things);
             assert_eq!(profiled, fuel, "{name}: both count alike");
+            let ending = ending.expect("it ran");
+            assert!(
+                !ending.is_finding(),
+                "{name}: no memory error, but {ending:?}"
+            );
             let renewals = fast.renewals() as f64 / (rounds + 1) as f64;
             (
                 times,
@@ -99,21 +112,23 @@ fn main() {
             )
         });
         let (ratio, profile) = (times[1] / times[0], times[2] / times[0]);
-        let columns = times[3..]
+        let heap = times[3] / times[1];
+        let columns = times[4..]
             .iter()
             .map(|t| format!("{:8.3}", t / times[0]))
             .collect::<String>();
         println!(
-            "{name:12} {:10.0} {:9.0} {ratio:7.3} {profile:8.3} {columns}  {checks}",
+            "{name:12} {:10.0} {:9.0} {ratio:7.3} {profile:8.3} {heap:9.3} {columns}  {checks}",
             times[0] / 1e3,
             times[1] / 1e3
         );
         if *name != "nbody" {
             ratios.push(ratio);
             profile_ratios.push(profile);
+            heap_ratios.push(heap);
             part_ratios
                 .iter_mut()
-                .zip(&times[3..])
+                .zip(&times[4..])
                 .for_each(|(all, t)| all.push(t / times[0]));
         }
     }
@@ -125,12 +140,13 @@ fn main() {
         .map(|all| format!("{:8.3}", geometric_mean(all)))
         .collect::<String>();
     println!(
-        "{:12} {:>10} {:>9} {:7.3} {:8.3} {columns}",
+        "{:12} {:>10} {:>9} {:7.3} {:8.3} {:9.3} {columns}",
         "geomean",
         "",
         "",
         geometric_mean(&ratios),
-        geometric_mean(&profile_ratios)
+        geometric_mean(&profile_ratios),
+        geometric_mean(&heap_ratios)
     );
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, and generators.
+# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, generators, and memory errors.
 #
-#   guests/build-small.sh [planted|demo|bench|cost|generators|all]   writes the .wasm files beside the sources
+#   guests/build-small.sh [planted|demo|bench|cost|generators|heap|all]   writes the .wasm files beside the sources
 #   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
 #
 # Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
@@ -111,9 +111,38 @@ generators() {
   rm -r "$work"
 }
 
+# Memory errors need a real allocator. Zig's C library has lines if what is linked to it has, and they would be nearly all of
+# a module; so it is linked twice: once without any, to learn how, and once like that with ours.
+heap() {
+  local to=${OUT:-$root}/heap/wasm work library level language
+  work=$(mktemp -d)
+  library=$(realpath "$("${zig[@]}" env | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p')")
+  mkdir -p "$to"
+  for level in 0 2; do
+    for language in c cc; do
+      local driver=cc flags=()
+      [ $language = c ] || { driver=c++ flags=(-fno-exceptions); }
+      "${zig[@]}" $driver -target wasm32-wasi -O$level -g -fno-sanitize=all ${flags[@]+"${flags[@]}"} \
+        -ffile-prefix-map="$root"=guests -ffile-prefix-map="$library"=zig -fdebug-compilation-dir=. \
+        -c "$root/heap/src/twins.$language" -o "$work/twins.o"
+      local line
+      line=$(ZIG_VERBOSE_LINK=1 "${zig[@]}" $driver -target wasm32-wasi -mexec-model=reactor -O2 -s \
+        -Wl,--export=LLVMFuzzerTestOneInput -Wl,--export=malloc -Wl,--export=free -Wl,-z,stack-size=65536 \
+        "$work/twins.o" -o "$to/twins-$language-O$level.wasm" 2>&1 | grep '^wasm-ld ' | tail -1)
+      # shellcheck disable=SC2086 # a command line, to be split
+      "${zig[@]}" ${line/ -s / }
+    done
+    # Names stay, lines go: those of Rust's own libraries would be 1.5 MB.
+    rust "$to/twins-rs-O$level.wasm" "$root/heap/src/twins.rs" -C opt-level=$level -C strip=debuginfo \
+      -C debug-assertions=off -C link-arg=-zstack-size=1048576
+  done
+  chmod 644 "$to"/*.wasm
+  rm -r "$work"
+}
+
 [ "$what" = generators ] || find_zig
 case $what in
-planted | demo | bench | cost | generators) "$what" ;;
-all) planted; demo; bench; cost; generators ;;
-*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, generators or all" >&2; exit 2 ;;
+planted | demo | bench | cost | generators | heap) "$what" ;;
+all) planted; demo; bench; cost; generators; heap ;;
+*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, generators, heap or all" >&2; exit 2 ;;
 esac

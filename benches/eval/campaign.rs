@@ -11,7 +11,6 @@ use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
 use sandglass_runtime::campaign::Replayer as _;
 use sandglass_runtime::campaign::workers::{Pool, Ran, Stop};
-use sandglass_runtime::stack;
 use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use serde_json::{Value, json};
@@ -217,9 +216,9 @@ fn symbolise(outcome: &mut Outcome, exact: &mut Exact) -> Result<Option<String>>
     let (exit, site) = (outcome.exit, outcome.site);
     match &mut outcome.detail {
         Some(detail) if exit.is_finding() => {
-            let frames = exact.stack(exit, detail)?;
-            detail.stack = Some(stack::key(exit, site, &frames));
-            Ok(Some(stack::title(exit, &frames)))
+            let ending = exact.ending(exit, detail)?;
+            detail.stack = Some(ending.key(exit, site));
+            Ok(Some(ending.title(exit)))
         }
         _ => Ok(None),
     }

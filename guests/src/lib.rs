@@ -5,6 +5,8 @@
 //! generators of inputs ([`GENERATORS`], whose sources are a crate of their own, `guests/generators`). Real libraries are built by
 //! `guests/build-subjects.sh` and found by [`subject`].
 //!
+//! Memory errors with their good twins are [`TWINS`].
+//!
 //! This crate knows nothing of how a guest is run: what a run must come to is given as text, see
 //! [`Wat::expect`].
 
@@ -12,6 +14,7 @@ mod bench;
 mod cost;
 mod demo;
 mod generator;
+mod heap;
 #[cfg(test)]
 mod paths;
 mod planted;
@@ -23,6 +26,7 @@ pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
 pub use cost::{COSTLY, Costly};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use generator::{GENERATORS, Generator, generator};
+pub use heap::{Case, TWINS, Twins};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};
 pub use semantic::{SEMANTIC, is_semantic};
 pub use subject::{FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built};

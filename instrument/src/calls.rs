@@ -77,6 +77,51 @@ impl CallGraph {
     }
 }
 
+/// The functions from which a call can come to one of `roots`, and these; and whether an indirect call
+/// can.
+pub(crate) fn callers_of(
+    module: &Module,
+    roots: BTreeSet<FunctionId>,
+) -> (BTreeSet<FunctionId>, bool) {
+    let graph = Graph::new(module);
+    let found = graph.reaching(roots);
+    let indirect = found.iter().any(|f| graph.address_taken.contains(f));
+    (found, indirect)
+}
+
+/// `roots`, and the functions that nobody but these and each other can call.
+pub(crate) fn only_called_by(module: &Module, roots: BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
+    let graph = Graph::new(module);
+    let mut callers: BTreeMap<FunctionId, Vec<FunctionId>> = BTreeMap::new();
+    for (&caller, callees) in &graph.callees {
+        for &callee in callees {
+            callers.entry(callee).or_default().push(caller);
+        }
+    }
+    let exported = module
+        .exports
+        .iter()
+        .filter_map(|export| match export.item {
+            walrus::ExportItem::Function(func) => Some(func),
+            _ => None,
+        });
+    let mut open = exported.collect::<BTreeSet<_>>();
+    open.extend(module.start);
+    open.extend(&graph.address_taken);
+    let mut found = roots;
+    loop {
+        let more = callers.iter().filter(|(callee, callers)| {
+            let is_inside = callers.iter().all(|caller| found.contains(caller));
+            is_inside && !open.contains(*callee) && !found.contains(*callee)
+        });
+        let more = more.map(|(callee, _)| *callee).collect::<Vec<_>>();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
 type Signature = (Vec<ValType>, Vec<ValType>);
 
 struct Graph {

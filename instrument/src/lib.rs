@@ -7,11 +7,12 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ entry
+//! compares, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, entry
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod accept;
+mod addresses;
 pub mod allocator;
 mod calls;
 mod cost;
@@ -20,9 +21,11 @@ mod emit;
 mod error;
 mod executed;
 mod flow;
+mod heap_functions;
 pub mod influence;
 pub mod layout;
 pub mod library;
+mod named;
 mod nans;
 mod passes;
 pub mod printable;
@@ -42,23 +45,29 @@ use walrus::{
 pub use cost::{COST_VERSION, CostModel};
 pub use error::InstrumentError;
 pub use executed::{Spent, executed, spent};
+pub use heap_functions::{HeapSupport, Text, heap_support};
+pub use passes::heap::{CONSTANT, GRANULE_SHIFT};
 pub use passes::marks::BLOCK_SHIFT;
-pub use probes::{ArmKind, BodyRange, CompareSite, FunctionProbes, Probe, ProbeMap, Probes};
+pub use probes::{
+    ArmKind, BodyRange, CompareSite, FunctionProbes, HeapMap, Probe, ProbeMap, Probes,
+};
 
 use allocator::Allocator;
 use calls::CallGraph;
 use cost::Costs;
 use emit::Code;
+use heap_functions::HeapFunctions;
 use layout::Layout;
 use passes::{
-    compares, depth, edges, entry, exits, fuel, globals, heap_room, marks, paths, profile,
+    compares, depth, edges, entry, exits, fuel, globals, heap, heap_room, heap_wrap, marks, paths,
+    profile,
 };
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 11;
+pub const PASS_VERSION: u32 = 12;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -119,7 +128,16 @@ struct Instrumenter {
     named: BTreeMap<u32, compares::TextKind>,
     code: Arc<Mutex<Transform>>,
     allocator: Option<Allocator>,
+    heap: Option<WatchedHeap>,
     costs: Costs,
+}
+
+/// What of a heap is to be watched.
+struct WatchedHeap {
+    functions: HeapFunctions,
+    map: HeapMap,
+    /// Is the first global a stack pointer?
+    has_stack: bool,
 }
 
 impl Instrumenter {
@@ -167,6 +185,7 @@ impl Instrumenter {
             },
             code,
             allocator: allocator::find(wasm),
+            heap: probes.heap.then(|| WatchedHeap::find(wasm)),
             costs,
         })
     }
@@ -236,6 +255,7 @@ impl Instrumenter {
         let enter = host
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
+        let heap = self.watch_heap();
         let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
             .probes
@@ -246,6 +266,7 @@ impl Instrumenter {
             layout,
             memories: memories.len() as u32,
             compares: compare_sites,
+            heap: self.heap.as_ref().map(|heap| heap.map.clone()),
             cost: self.probes.cost,
             ..ProbeMap::default()
         };
@@ -256,6 +277,10 @@ impl Instrumenter {
             if let (Some(log), Some((first, sites))) = (log, sites.get(&id)) {
                 let first = layout.compares + first * layout::COMPARE_BYTES;
                 compares::instrument(&mut self.module, id, sites, log, first);
+            }
+            if let Some((heap, _)) = &heap {
+                let entry = self.entry_offset(id);
+                heap.instrument(&mut self.module, id, entry);
             }
             if let Some(marks) = &marks {
                 marks::instrument(&mut self.module, id, marks);
@@ -354,6 +379,9 @@ impl Instrumenter {
             probe_count,
             "arms were counted before the passes ran"
         );
+        if let Some((_, keeper)) = &heap {
+            self.wrap_allocator(keeper, memories[0]);
+        }
         if let Some(entry) = entry {
             entry::functions(&mut self.module, side, depth, &fuel, entry, &state);
         }
@@ -398,10 +426,55 @@ impl Instrumenter {
         located.map_or(0, |(_, loc)| loc.data())
     }
 
+    /// Adds what checks accesses, where there is a memory that can be watched.
+    fn watch_heap(&mut self) -> Option<(heap::Heap, heap_wrap::Keeper)> {
+        let watched = self.heap.take()?;
+        let memory = self.module.memories.iter().next();
+        let memory = memory.filter(|memory| !memory.memory64)?.id();
+        let mut import = |name: &str, params: usize, results: usize| {
+            let (params, results) = (vec![ValType::I32; params], vec![ValType::I32; results]);
+            import(&mut self.module, name, &params, &results)
+        };
+        let judge = heap::Judge {
+            access: import("heap_access", 3, 0),
+            range: import("heap_range", 4, 0),
+            text: import("heap_text", 6, 0),
+        };
+        let keeper = heap_wrap::Keeper {
+            want: import("heap_want", 2, 1),
+            given: import("heap_given", 1, 1),
+            spare: import("heap_spare", 0, 1),
+            release: import("heap_release", 2, 1),
+            next: import("heap_next", 0, 1),
+            size: import("heap_size", 2, 1),
+            length: import("heap_length", 1, 1),
+            raw_size: import("heap_raw_size", 1, 1),
+            raw_alignment: import("heap_raw_alignment", 1, 1),
+        };
+        let heap = heap::Heap::new(
+            &mut self.module,
+            &watched.functions,
+            &judge,
+            memory,
+            watched.map.null_bytes,
+            watched.has_stack,
+        );
+        self.heap = Some(watched);
+        Some((heap, keeper))
+    }
+
+    fn wrap_allocator(&mut self, keeper: &heap_wrap::Keeper, memory: walrus::MemoryId) {
+        let Some(watched) = &self.heap else { return };
+        let ids = heap::by_index(&self.module);
+        let roles = watched.functions.roles.iter();
+        let roles = roles.map(|(index, role)| (ids[index], *role));
+        let roles = roles.collect::<Vec<_>>();
+        heap_wrap::wrap(&mut self.module, &self.functions, &roles, keeper, memory);
+    }
+
     fn host_functions(&mut self) -> Host {
         let mut import = |name: &str, params: &[ValType], results: &[ValType]| {
-            let ty = self.module.types.add(params, results);
-            self.module.add_import_func(HOST_MODULE, name, ty).0
+            import(&mut self.module, name, params, results)
         };
         let i = ValType::I32;
         Host {
@@ -442,6 +515,30 @@ impl Instrumenter {
             probe_map: map,
         })
     }
+}
+
+impl WatchedHeap {
+    fn find(wasm: &[u8]) -> WatchedHeap {
+        let (functions, support) = HeapFunctions::find(wasm);
+        let stack_top = heap_functions::stack_top(wasm);
+        let constants = functions.constants.iter();
+        let map = HeapMap {
+            support,
+            null_bytes: functions.null_bytes(stack_top),
+            static_end: functions.data_end.max(stack_top.unwrap_or(0)),
+            constants: constants.map(|range| (range.start, range.end)).collect(),
+        };
+        WatchedHeap {
+            functions,
+            map,
+            has_stack: stack_top.is_some(),
+        }
+    }
+}
+
+fn import(module: &mut Module, name: &str, params: &[ValType], results: &[ValType]) -> FunctionId {
+    let ty = module.types.add(params, results);
+    module.add_import_func(HOST_MODULE, name, ty).0
 }
 
 /// Fuel that all set-up functions together may spend: seconds.

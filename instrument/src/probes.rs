@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cost::CostModel;
+use crate::heap_functions::HeapSupport;
 use crate::layout::Layout;
 
 /// Which signals a build of a module records. All builds that run inputs have the first four, but
@@ -27,6 +28,8 @@ pub struct Probes {
     pub paths: bool,
     /// Fuel by call stack. Goes with `counts`.
     pub profile: bool,
+    /// Blocks of the heap with red zones, and every access checked. Goes with `entry`.
+    pub heap: bool,
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
@@ -48,6 +51,7 @@ impl Probes {
         marks: false,
         paths: false,
         profile: false,
+        heap: false,
         entry: true,
         generator: false,
         cost: CostModel::Plain,
@@ -83,6 +87,16 @@ impl Probes {
     pub const PROFILE: Probes = Probes {
         profile: true,
         ..Probes::MARKS
+    };
+    /// The build that sees memory errors.
+    pub const HEAP: Probes = Probes {
+        heap: true,
+        ..Probes::FAST
+    };
+    /// The same, for replays of single inputs.
+    pub const HEAP_EXACT: Probes = Probes {
+        heap: true,
+        ..Probes::EXACT
     };
 }
 
@@ -160,6 +174,19 @@ pub struct BodyRange {
     pub function: u32,
 }
 
+/// What the host must know of a module whose accesses are checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeapMap {
+    /// Whose blocks are watched.
+    pub support: HeapSupport,
+    /// Addresses below are nobody's; 0 if that is not known.
+    pub null_bytes: u32,
+    /// Addresses below are the stack's and the data's; 0 if that is not known.
+    pub static_end: u32,
+    /// Addresses that may be read and not written: start and one past the end.
+    pub constants: Vec<(u32, u32)>,
+}
+
 /// Everything the host must know of an instrumented module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeMap {
@@ -180,6 +207,8 @@ pub struct ProbeMap {
     pub rests: Vec<(u32, u32)>,
     /// Bodies in the instrumented file, ascending.
     pub bodies: Vec<BodyRange>,
+    /// What the host has to watch; nothing without [`Probes::heap`], or where that finds no allocator.
+    pub heap: Option<HeapMap>,
     /// Memories of the original module, imported ones included.
     pub memories: u32,
     /// Can a fresh instance take over memory, globals and tables from the side memory and the

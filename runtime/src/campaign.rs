@@ -29,11 +29,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sandglass_engine::{Batch, Config, Detail, Engine, Exit, Judging, Outcome, Scratch};
-use sandglass_instrument::symbols::Frame;
 
 use crate::event::{Ended, Summary};
 use crate::report::Reporter;
-use crate::stack;
+use crate::stack::Ending;
 use crate::store::Store;
 use crate::store::record::Record;
 
@@ -63,9 +62,8 @@ const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as
 
 /// Who finds out where a finding ended: replays it in a build that knows.
 pub trait Replayer {
-    /// The symbolised stack of a finding's end, innermost frame first; empty if
-    /// it ended well after all.
-    fn stack(&mut self, exit: Exit, detail: &Detail) -> Result<Vec<Frame>>;
+    /// How and where a finding ended, symbolised.
+    fn ending(&mut self, exit: Exit, detail: &Detail) -> Result<Ending>;
 }
 
 /// What a session needs beside engine, store and workers.
@@ -324,9 +322,9 @@ fn symbolise(
         if exit.is_finding()
             && let Some(detail) = &mut outcome.detail
         {
-            let frames = replayer.stack(exit, detail)?;
-            detail.stack = Some(stack::key(exit, site, &frames));
-            stacks.insert(trial, frames);
+            let ending = replayer.ending(exit, detail)?;
+            detail.stack = Some(ending.key(exit, site));
+            stacks.insert(trial, ending);
         }
     }
     Ok(())

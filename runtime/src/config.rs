@@ -141,6 +141,7 @@ impl CampaignConfig {
                 hash: self.module.hash.clone(),
                 args: self.options.args.iter().skip(1).cloned().collect(),
                 stub_imports: self.options.stub_imports,
+                sanitize_heap: self.options.sanitize_heap,
                 cost_model: self.options.cost,
             },
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
@@ -185,6 +186,7 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         env: Vec::new(),
         files: Vec::new(),
         stub_imports: guest.stub_imports,
+        sanitize_heap: guest.sanitize.is_some(),
         generator: false,
         cost: cost_model(guest).unwrap_or_default(),
     }

@@ -106,7 +106,7 @@ fn cost(map: &ProbeMap, replayed: Replayed) -> Cost {
         exit: replayed.outcome.exit,
         fuel: replayed.fuel_exact,
         functions,
-        frames: replayed.frames,
+        frames: replayed.ending.frames,
     }
 }
 

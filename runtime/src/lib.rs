@@ -34,6 +34,7 @@ pub mod event;
 pub mod export;
 pub mod growth;
 pub mod inputs;
+pub mod memory;
 pub mod minimise;
 mod page;
 pub mod perun;

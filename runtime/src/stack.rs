@@ -11,6 +11,8 @@ use sandglass_engine::{Exit, GeneratorFault, StackKey};
 use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::Frame;
 
+use crate::memory::Memory;
+
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
 /// reached by several callers is reported several times.
 const KEY_FRAMES: usize = 3;
@@ -98,6 +100,49 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
     ))
 }
 
+/// How and where a finding ended, as a replay shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// The stack, innermost frame first; empty if it ended well after all.
+    pub frames: Vec<Frame>,
+    /// What it did to memory, if that is what ended it.
+    pub memory: Option<Box<Memory>>,
+}
+
+impl Ending {
+    /// The key of the finding. A memory error is that of the block that it is about, too: one
+    /// loop may overflow what many callers give it.
+    pub fn key(&self, exit: Exit, site: u32) -> StackKey {
+        let StackKey(access) = key(exit, site, &self.frames);
+        let allocated = self.memory.as_ref().map(|memory| &memory.allocated[..]);
+        match allocated.filter(|frames| !frames.is_empty()) {
+            None => StackKey(access),
+            Some(frames) => {
+                let StackKey(block) = key(exit, 0, frames);
+                StackKey(access ^ block.rotate_left(1))
+            }
+        }
+    }
+
+    /// One line: what happened and where.
+    pub fn title(&self, exit: Exit) -> String {
+        let title = title(exit, &self.frames);
+        match &self.memory {
+            Some(memory) => format!("{title}: {}", memory.text()),
+            None => title,
+        }
+    }
+
+    /// The stacks as lines, that of the end first.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = lines(&self.frames);
+        if let Some(memory) = &self.memory {
+            lines.extend(memory.lines());
+        }
+        lines
+    }
+}
+
 /// One line: what happened and where.
 pub fn title(exit: Exit, frames: &[Frame]) -> String {
     let what = exit_text(exit);
@@ -121,6 +166,7 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::ExitCode(code) => format!("exit code {code}"),
         Exit::HarnessError(code) => format!("harness error: returned {code}, expected 0 or -1"),
         Exit::Trap(kind) => format!("trap: {}", kind.name()),
+        Exit::Memory(error) => format!("memory error: {}", error.name()),
         Exit::Hang => "hang: fuel limit reached".to_owned(),
         Exit::StackOverflow => "stack overflow: depth limit reached".to_owned(),
         Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),

@@ -11,16 +11,19 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Spec, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
+use sandglass_instrument::{HeapSupport, heap_support};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{
-    Build, Cache, EntryKind, Limits, Options, Program, RawFrame, Sandbox, SandboxError,
+    Build, Cache, EntryKind, Limits, MemoryFault, Options, Program, RawFrame, Sandbox, SandboxError,
 };
 
 use crate::campaign::Replayer;
 use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show, with_next};
 use crate::inputs;
+use crate::memory::Memory;
+use crate::stack::Ending;
 use crate::store::finding::quote;
 
 mod drawn;
@@ -106,8 +109,8 @@ pub struct Replayed {
     /// The operators that ran and what they cost: the same fuel without what an early end cut off.
     /// Equal to the former where a run returned, ran out of fuel or nested too deeply.
     pub fuel_exact: u64,
-    /// Where, innermost frame first.
-    pub frames: Vec<Frame>,
+    /// Where, and what it did to memory if that ended it.
+    pub ending: Ending,
     /// What it wrote.
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
@@ -150,7 +153,9 @@ impl Target {
                 format!("sandglass inspect {}", quote(&module.path)),
             ));
         }
-        Target::with_options(module, options, reset)
+        let target = Target::with_options(module, options, reset)?;
+        target.check_sanitizing()?;
+        Ok(target)
     }
 
     fn with_options(module: Module, options: Options, reset: Reset) -> Result<Target> {
@@ -163,6 +168,41 @@ impl Target {
             cache: open_cache()?,
             programs: Mutex::default(),
         })
+    }
+
+    /// Errs where memory errors are to be looked for, and resets need marks or there is nothing to look
+    /// at.
+    fn check_sanitizing(&self) -> Result<()> {
+        if !self.options.sanitize_heap {
+            return Ok(());
+        }
+        if self.campaign_build() == Build::Marks {
+            return Err(with_next(
+                "--sanitize heap needs resets by page protection".to_owned(),
+                "the same command without --reset marks",
+            ));
+        }
+        let facts = &self.module.facts;
+        let is_narrow = facts.memories.first().is_some_and(|m| !m.memory64);
+        let support = is_narrow.then(|| heap_support(&self.module.wasm));
+        match unwatched(support) {
+            None => Ok(()),
+            Some(reason) => Err(with_next(
+                format!(
+                    "{}: no heap to watch: {reason}",
+                    show(Path::new(&self.module.path))
+                ),
+                format!("sandglass inspect {}", quote(&self.module.path)),
+            )),
+        }
+    }
+
+    /// The build of replays.
+    fn exact_build(&self) -> Build {
+        match self.options.sanitize_heap {
+            true => Build::HeapExact,
+            false => Build::Exact,
+        }
     }
 
     /// The module compiled for a purpose, from the cache or anew.
@@ -182,6 +222,8 @@ impl Target {
     pub fn campaign_build(&self) -> Build {
         if self.reset == Reset::Marks || !sandglass_sandbox::watching_works() {
             Build::Marks
+        } else if self.options.sanitize_heap {
+            Build::Heap
         } else {
             Build::Fast
         }
@@ -465,11 +507,28 @@ impl Exact {
         let fuel_exact = fuel_exact(sandbox, &replay.outcome, &replay.frames);
         Ok(Replayed {
             fuel_exact,
-            frames: self.symbolise(&replay.frames),
+            ending: self.ending_of(&replay.frames, replay.memory),
             outcome: replay.outcome,
             stdout: replay.stdout,
             stderr: replay.stderr,
         })
+    }
+
+    fn ending_of(&mut self, frames: &[RawFrame], memory: Option<MemoryFault>) -> Ending {
+        let memory = memory.map(|fault| {
+            let block = fault.block.as_ref();
+            let allocated = block.map_or(&[][..], |block| &block.allocated[..]);
+            let freed = block.and_then(|block| block.freed.as_ref());
+            Box::new(Memory {
+                allocated: self.symbolise(allocated),
+                freed: freed.map(|frames| self.symbolise(frames)),
+                fault,
+            })
+        });
+        Ending {
+            frames: self.symbolise(frames),
+            memory,
+        }
     }
 
     fn symbolise(&mut self, raw: &[RawFrame]) -> Vec<Frame> {
@@ -485,14 +544,28 @@ impl Exact {
 }
 
 impl Replayer for Exact {
-    fn stack(&mut self, exit: Exit, detail: &Detail) -> Result<Vec<Frame>> {
+    fn ending(&mut self, exit: Exit, detail: &Detail) -> Result<Ending> {
         match &detail.choices {
             // The input is known, so the generator need not make it again.
             Some(choices) if matches!(exit, Exit::Generator(_)) || self.target.is_property() => {
-                Ok(self.replay_choices(choices)?.0.frames)
+                Ok(self.replay_choices(choices)?.0.ending)
             }
-            _ => Ok(self.replay(detail.target_input())?.frames),
+            _ => Ok(self.replay(detail.target_input())?.ending),
         }
+    }
+}
+
+/// Why a heap cannot be watched, if it cannot.
+pub(crate) fn unwatched(support: Option<HeapSupport>) -> Option<&'static str> {
+    match support {
+        None | Some(HeapSupport::Memory) => Some("no memory with 32-bit addresses"),
+        Some(HeapSupport::NoNames) => Some(
+            "no `malloc` and `free`, nor Rust's, among the names of its functions (a stripped module has none)",
+        ),
+        Some(HeapSupport::Ambiguous) => {
+            Some("several functions are named `malloc` or `free`, and none is exported")
+        }
+        Some(HeapSupport::C | HeapSupport::Rust | HeapSupport::Both) => None,
     }
 }
 

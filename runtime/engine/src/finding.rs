@@ -28,6 +28,8 @@ pub enum FindingKind {
     BadDraw,
     /// The generator broke, whatever way.
     Generator,
+    /// The guest did to memory what it must not.
+    Memory,
 }
 
 impl FindingKind {
@@ -41,6 +43,7 @@ impl FindingKind {
             Exit::OutOfMemory => Some(FindingKind::OutOfMemory),
             Exit::BadDraw => Some(FindingKind::BadDraw),
             Exit::Generator(_) => Some(FindingKind::Generator),
+            Exit::Memory(_) => Some(FindingKind::Memory),
             Exit::Valid
             | Exit::Invalid
             | Exit::ExitCode(_)
@@ -61,6 +64,7 @@ impl FindingKind {
             FindingKind::OutOfMemory => "oom",
             FindingKind::BadDraw => "bad-draw",
             FindingKind::Generator => "generator",
+            FindingKind::Memory => "memory",
         }
     }
 }

@@ -50,6 +50,40 @@ impl TrapKind {
     }
 }
 
+/// What a guest did to memory that it must not, where that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MemoryError {
+    /// It went past the end of a heap block, or before its start.
+    HeapOverflow,
+    /// It used a block that it had given back.
+    UseAfterFree,
+    /// It gave a block back twice.
+    DoubleFree,
+    /// It gave back what is no block, or not its start.
+    InvalidFree,
+    /// It went to where null points.
+    NullAccess,
+    /// It wrote to constant data.
+    ConstantWrite,
+    /// It went past the end of the input.
+    InputOverflow,
+}
+
+impl MemoryError {
+    /// A short name for reports, lower case with hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryError::HeapOverflow => "heap-overflow",
+            MemoryError::UseAfterFree => "use-after-free",
+            MemoryError::DoubleFree => "double-free",
+            MemoryError::InvalidFree => "invalid-free",
+            MemoryError::NullAccess => "null-access",
+            MemoryError::ConstantWrite => "constant-write",
+            MemoryError::InputOverflow => "input-overflow",
+        }
+    }
+}
+
 /// How a generator broke, before there was an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum GeneratorFault {
@@ -67,6 +101,8 @@ pub enum GeneratorFault {
     ExitCode,
     /// It wrote more than the output limit allows.
     OutputLimit,
+    /// It did to memory what it must not.
+    Memory(MemoryError),
 }
 
 impl GeneratorFault {
@@ -80,6 +116,7 @@ impl GeneratorFault {
             Exit::BadDraw => Some(GeneratorFault::BadDraw),
             Exit::ExitCode(_) => Some(GeneratorFault::ExitCode),
             Exit::OutputLimit => Some(GeneratorFault::OutputLimit),
+            Exit::Memory(error) => Some(GeneratorFault::Memory(error)),
             Exit::Generator(fault) => Some(fault),
             Exit::Valid
             | Exit::Invalid
@@ -100,6 +137,7 @@ impl GeneratorFault {
             GeneratorFault::BadDraw => "bad-draw",
             GeneratorFault::ExitCode => "exit-code",
             GeneratorFault::OutputLimit => "output-limit",
+            GeneratorFault::Memory(error) => error.name(),
         }
     }
 }
@@ -137,6 +175,8 @@ pub enum Exit {
     /// such a trial as invalid, and so do we; BeDivFuzz's code and later versions of JQF do not count
     /// it at all, so [`Stats`](crate::Stats) has their number.
     Rejected,
+    /// The guest did to memory what it must not, in a variant that watches it.
+    Memory(MemoryError),
 }
 
 impl Exit {
@@ -152,6 +192,7 @@ impl Exit {
             Exit::HarnessError(_)
             | Exit::BadDraw
             | Exit::Generator(_)
+            | Exit::Memory(_)
             | Exit::Trap(_)
             | Exit::Hang
             | Exit::StackOverflow
@@ -182,6 +223,7 @@ impl Exit {
             Exit::BadDraw => "bad-draw",
             Exit::Generator(_) => "generator",
             Exit::Rejected => "rejected",
+            Exit::Memory(_) => "memory",
         }
     }
 }
@@ -319,6 +361,11 @@ mod tests {
             (Exit::Hang, true, Status::Interesting),
             (Exit::StackOverflow, true, Status::Interesting),
             (Exit::OutOfMemory, true, Status::Interesting),
+            (
+                Exit::Memory(MemoryError::UseAfterFree),
+                true,
+                Status::Interesting,
+            ),
         ] {
             assert_eq!(exit.is_finding(), finding, "{exit:?}");
             assert_eq!(exit.status(), status, "{exit:?}");

@@ -40,10 +40,15 @@ pub enum Build {
     /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
     /// short.
     Exact,
+    /// As `Fast`, and every access is checked: overflows, uses after free and the like end a run. Does
+    /// the same for everything else, but for a program that looks at its addresses.
+    Heap,
+    /// The same compiled as `Exact`, with the stacks of allocations.
+    HeapExact,
 }
 
 impl Build {
-    /// Every way.
+    /// Every way that leaves memory as the original does: not the two that put blocks elsewhere.
     pub const ALL: [Build; 7] = [
         Build::Fast,
         Build::Compares,
@@ -64,6 +69,8 @@ impl Build {
             Build::Plain => Probes::PLAIN,
             Build::Paths => Probes::PATHS,
             Build::Profile => Probes::PROFILE,
+            Build::Heap => Probes::HEAP,
+            Build::HeapExact => Probes::HEAP_EXACT,
         }
     }
 
@@ -77,6 +84,8 @@ impl Build {
             Build::Paths => "paths",
             Build::Profile => "profile",
             Build::Exact => "exact",
+            Build::Heap => "heap",
+            Build::HeapExact => "heap-exact",
         }
     }
 
@@ -89,8 +98,9 @@ impl Build {
             | Build::Marks
             | Build::Plain
             | Build::Paths
-            | Build::Profile => FAST.get_or_init(|| engine(false)),
-            Build::Exact => EXACT.get_or_init(|| {
+            | Build::Profile
+            | Build::Heap => FAST.get_or_init(|| engine(false)),
+            Build::Exact | Build::HeapExact => EXACT.get_or_init(|| {
                 // Wasmtime installs its signal handler with the first engine that wants one, and
                 // ours has to come after it (`pages::install_handler`): this engine wants none.
                 Build::Fast.engine();

@@ -3,6 +3,7 @@
 //! Every guest is hostile: domains may be empty, addresses may lie anywhere, and nobody promises to
 //! stop. Each of these has an exit of its own; nothing grows beyond the limits of the run.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use sandglass_abi as abi;
@@ -258,6 +259,8 @@ fn draw_bytes(
     let mut memory = Bytes {
         bytes,
         marks: marks.as_deref(),
+        heap: None,
+        refused: Cell::new(None),
     };
     let written = memory.write(ptr.cast_unsigned(), drawing.last_bytes(len));
     written.expect("the buffer is there");

@@ -1,6 +1,7 @@
 //! Ending: what wasmtime's errors say about how and where a run ended.
 
 use sandglass_engine::{Exit, TrapKind};
+use sandglass_instrument::ProbeMap;
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::program::Program;
@@ -43,12 +44,18 @@ pub(crate) fn stack(error: &wasmtime::Error, program: &Program) -> Vec<RawFrame>
     let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else {
         return Vec::new();
     };
-    let map = &program.map;
-    let imported = program
-        .module
-        .imports()
-        .filter(|i| matches!(i.ty(), wasmtime::ExternType::Func(_)))
-        .count() as u32;
+    frames(backtrace, &program.map, imported_functions(program))
+}
+
+/// How many functions the instrumented module imports.
+pub(crate) fn imported_functions(program: &Program) -> u32 {
+    let imports = program.module.imports();
+    let functions = imports.filter(|i| matches!(i.ty(), wasmtime::ExternType::Func(_)));
+    functions.count() as u32
+}
+
+/// The guest's frames of a module with so many imported functions.
+pub(crate) fn frames(backtrace: &WasmBacktrace, map: &ProbeMap, imported: u32) -> Vec<RawFrame> {
     let mut frames = Vec::new();
     for frame in backtrace.frames() {
         let body = match frame.module_offset() {

@@ -1,5 +1,6 @@
 //! Host: the imports, with the ABI on one side and the state of one instance on the other.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sandglass_abi as abi;
@@ -8,6 +9,8 @@ use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::draws::{self, Draws};
+use crate::heap::Heap;
+use crate::heap_calls;
 use crate::observe::Reader;
 use crate::pages::Region;
 use crate::profile::Tree;
@@ -28,6 +31,8 @@ pub(crate) struct Host {
     pub(crate) texts: Vec<CompareText>,
     /// The call stacks of the run, in the build that keeps them.
     pub(crate) tree: Option<Tree>,
+    /// Its blocks, in a build that checks accesses.
+    pub(crate) heap: Option<Heap>,
     /// The side memory's region, and the marks of the first guest memory.
     pub(crate) side: Option<Arc<Region>>,
     pub(crate) marks: Option<Arc<Region>>,
@@ -102,7 +107,7 @@ pub(crate) fn provide(
     stubs: bool,
 ) -> bool {
     if module == HOST_MODULE {
-        return provide_own(linker, name);
+        return provide_own(linker, name) || heap_calls::provide(linker, name);
     }
     if module == abi::IMPORT_MODULE {
         return draws::provide(linker, name) || (stubs && provide_stub(linker, module, name, ty));
@@ -239,8 +244,16 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
     let mut guest = Bytes {
         bytes,
         marks: host.marks.as_deref(),
+        heap: host.heap.as_ref(),
+        refused: Cell::new(None),
     };
     let answer = host.system.call(id, args, &mut guest, fuel);
+    let refused = guest.refused.get();
+    if let (Some(heap), Some((address, bytes, writes))) = (&mut host.heap, refused)
+        && let Err(kind) = heap.access(address, bytes, writes)
+    {
+        return Err(host.end(Exit::Memory(kind), 0));
+    }
     if host.charge(1 + (host.system.work() >> 3)) {
         return Err(host.end(Exit::Hang, 0));
     }
@@ -256,29 +269,41 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
 pub(crate) struct Bytes<'a> {
     pub(crate) bytes: &'a mut [u8],
     pub(crate) marks: Option<&'a Region>,
+    /// Who says what of it may be used, where that is watched.
+    pub(crate) heap: Option<&'a Heap>,
+    /// The last range that may not be: address, bytes, and whether to write.
+    pub(crate) refused: Cell<Option<(u32, u32, bool)>>,
 }
 
 impl Bytes<'_> {
-    fn range(&self, addr: u32, len: usize) -> Result<std::ops::Range<usize>, Fault> {
+    fn range(&self, addr: u32, len: usize, writes: bool) -> Result<std::ops::Range<usize>, Fault> {
         let start = addr as usize;
         let end = start.checked_add(len).ok_or(Fault)?;
-        if end <= self.bytes.len() {
-            Ok(start..end)
-        } else {
-            Err(Fault)
+        if end > self.bytes.len() {
+            return Err(Fault);
         }
+        // It fits in memory, so its size fits, too.
+        let bytes = len as u32;
+        if self
+            .heap
+            .is_some_and(|heap| !heap.allows(addr, bytes, writes))
+        {
+            self.refused.set(Some((addr, bytes, writes)));
+            return Err(Fault);
+        }
+        Ok(start..end)
     }
 }
 
 impl GuestMemory for Bytes<'_> {
     fn read(&self, addr: u32, out: &mut [u8]) -> Result<(), Fault> {
-        let range = self.range(addr, out.len())?;
+        let range = self.range(addr, out.len(), false)?;
         out.copy_from_slice(&self.bytes[range]);
         Ok(())
     }
 
     fn write(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Fault> {
-        let range = self.range(addr, bytes.len())?;
+        let range = self.range(addr, bytes.len(), true)?;
         if let Some(marks) = self.marks {
             reset::mark(marks, range.start, bytes.len());
         }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use wasmtime::{Instance, Memory, Store, TypedFunc};
 
+use crate::compile::Build;
+use crate::ending::imported_functions;
 use crate::error::SandboxError;
+use crate::heap::Heap;
 use crate::host::Host;
 use crate::memory::{Plan, with_plan};
 use crate::pages::Region;
@@ -78,8 +81,9 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
         .map(|(_, region)| region)
         .collect::<Vec<_>>();
     let (_, side) = find("__sandglass_side").expect("every program has a side memory");
+    let shadow = find("__sandglass_shadow").map(|(_, region)| region);
     let ours = |region: &Arc<Region>| {
-        let known = regions.iter().chain(&marks).chain([&side]);
+        let known = regions.iter().chain(&marks).chain(&shadow).chain([&side]);
         known
             .into_iter()
             .any(|r| Arc::ptr_eq(r, region))
@@ -87,6 +91,14 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
     };
     let asked = made.iter().map(ours).collect();
     let host = store.data_mut();
+    if host.heap.is_none()
+        && let (Some(map), Some(shadow)) = (&program.map.heap, shadow)
+    {
+        let imported = (program.build == Build::HeapExact).then(|| imported_functions(program));
+        let guest = regions[0].clone();
+        let marks = marks.first().cloned();
+        host.heap = Some(Heap::new(map, shadow, guest, marks, imported));
+    }
     host.memory = memories.first().copied();
     host.marks = marks.first().cloned();
     host.side = Some(side.clone());

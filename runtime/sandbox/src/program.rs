@@ -23,6 +23,8 @@ pub struct Options {
     pub files: Vec<(String, Vec<u8>)>,
     /// Unknown functions are imported as stubs that trap when called.
     pub stub_imports: bool,
+    /// Memory errors are to be looked for in each run: see [`Build::Heap`].
+    pub sanitize_heap: bool,
     /// Enter through `sandglass_generate`, even if there is a target to start in the module.
     pub generator: bool,
     /// What fuel counts.

@@ -16,6 +16,7 @@ use wasmtime::AsContextMut;
 use crate::compile::{Build, THREAD_STACK_BYTES};
 use crate::ending::{RawFrame, stack, trap};
 use crate::error::SandboxError;
+use crate::heap::{Heap, MemoryFault};
 use crate::host::Ended;
 use crate::input_place::InputPlace;
 use crate::limits::Limits;
@@ -81,6 +82,8 @@ pub struct Replay {
     pub outcome: Outcome,
     /// The stack, when it ended inside the guest; innermost first.
     pub frames: Vec<RawFrame>,
+    /// What it did that it must not, if that ended it.
+    pub memory: Option<MemoryFault>,
     /// What it wrote.
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
@@ -135,7 +138,11 @@ impl Sandbox {
         for (n, region) in live.regions[..guests].iter().enumerate() {
             snapshots.push(Snapshot::take(region.clone(), live.marks.get(n).cloned())?);
         }
-        let input = (program.entry == EntryKind::Reactor)
+        let is_reactor = program.entry == EntryKind::Reactor;
+        if let Some(heap) = &mut live.store.data_mut().heap {
+            heap.freeze(is_reactor.then_some((input_address, limits.input_bytes)));
+        }
+        let input = is_reactor
             .then(|| InputPlace::new(&live.regions[0], input_address, limits.input_bytes));
         for snapshot in &snapshots {
             snapshot.watch()?;
@@ -191,15 +198,23 @@ impl Sandbox {
             None => look(&[]),
         }
         let outcome = self.observe(input, exit, site, None, true);
+        let memory = self.memory_fault();
         let system = &self.live().store.data().system;
         let (stdout, stderr) = (system.stdout().to_vec(), system.stderr().to_vec());
         self.reset();
         Replay {
             outcome,
             frames,
+            memory,
             stdout,
             stderr,
         }
+    }
+
+    /// What ended a run that did something to memory; ask before the reset.
+    pub(crate) fn memory_fault(&mut self) -> Option<MemoryFault> {
+        let heap = self.live_mut().store.data_mut().heap.as_mut();
+        heap.and_then(Heap::take_fault)
     }
 
     /// Runs one input and says which call stacks spent its fuel.
@@ -318,6 +333,9 @@ impl Sandbox {
                     .as_mut()
                     .expect("a reactor has a place for inputs");
                 place.put(input, &live.regions[0], &self.snapshots[0]);
+                if let Some(heap) = &mut live.store.data_mut().heap {
+                    heap.allow_input(input.len() as u32);
+                }
                 run.call(&mut live.store, (place.address(), input.len() as u32))
             }
             Run::Answering(run) => run.call(&mut live.store, ()),
@@ -342,11 +360,15 @@ impl Sandbox {
                     Exit::ExitCode(_) if self.program.entry == EntryKind::Command => Exit::Invalid,
                     exit => exit,
                 };
-                let stack = if frames || (site == 0 && exit.is_finding()) {
+                let mut stack = if frames || (site == 0 && exit.is_finding()) {
                     stack(error, &self.program)
                 } else {
                     Vec::new()
                 };
+                // A check stands before what it checks, and is part of what stands before it.
+                if let (Exit::Memory(_), Some(top), 1..) = (exit, stack.first_mut(), site) {
+                    top.offset = Some(site);
+                }
                 let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);
                 let site = if exit.is_finding() && site == 0 {
                     top
@@ -480,6 +502,9 @@ impl Sandbox {
         host.draws.reset();
         if let Some(tree) = &mut host.tree {
             tree.clear(&self.side);
+        }
+        if let Some(heap) = &mut host.heap {
+            heap.reset();
         }
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {

@@ -81,6 +81,7 @@ impl Setup<'_> {
             stop: None,
             texts: Vec::new(),
             tree: (self.program.build == Build::Profile).then(|| Tree::new(&self.program.map)),
+            heap: None,
             side: None,
             marks: None,
             memory: None,
@@ -160,6 +161,7 @@ impl Setup<'_> {
                 };
                 let reason = match exit {
                     Exit::Trap(kind) => format!("trap: {}", kind.name()),
+                    Exit::Memory(error) => format!("memory error: {}", error.name()),
                     Exit::ExitCode(code) => format!("it called exit({code})"),
                     exit => exit.kind().to_string(),
                 };

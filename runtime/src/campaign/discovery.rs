@@ -9,10 +9,9 @@ use sandglass_engine::{Decision, Exit, FindingKey};
 
 use super::ledger::Stacks;
 use crate::event::{Event, Finding, Slow};
-use crate::stack;
+use crate::stack::{self, Ending};
 use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
 use crate::store::record::Record;
-use sandglass_instrument::symbols::Frame;
 
 /// Frames of a stack that are part of an event.
 const EVENT_FRAMES: usize = 8;
@@ -35,7 +34,7 @@ pub(super) enum What {
         key: FindingKey,
         exit: Exit,
         site: u32,
-        frames: Vec<Frame>,
+        ending: Ending,
     },
     /// It costs far more than its size explains.
     Slow { expected: u64 },
@@ -63,7 +62,7 @@ impl Discovery {
                     key: *key,
                     exit: *exit,
                     site: *site,
-                    frames: stacks.get(trial).cloned().unwrap_or_default(),
+                    ending: stacks.get(trial).cloned().unwrap_or_default(),
                 };
                 (input, choices, fuel, trial, what)
             }
@@ -138,18 +137,18 @@ impl Discovery {
                 key,
                 exit,
                 site,
-                frames,
+                ending,
             } => {
                 let record = FindingRecord {
                     made_by: made_by.clone(),
                     kind: key.kind.name().to_owned(),
                     key: format!("{:016x}", key.stack.0),
-                    title: stack::title(*exit, frames),
+                    title: ending.title(*exit),
                     exit: stack::exit_text(*exit),
                     site: *site,
                     ..common
                 };
-                (record, stack::lines(frames))
+                (record, ending.lines())
             }
             What::Slow { expected } => {
                 let (fuel, bytes) = (self.fuel, self.input.len());
@@ -186,6 +185,7 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         generator_hash: campaign.generator.as_ref().map(|of| of.hash.clone()),
         args: campaign.target.args.clone(),
         stub_imports: campaign.target.stub_imports,
+        sanitize_heap: campaign.target.sanitize_heap,
         cost_model: campaign.target.cost_model,
         limits: campaign.limits,
         guidance: campaign.guidance.name.clone(),

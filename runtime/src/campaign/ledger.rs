@@ -10,7 +10,6 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use sandglass_engine::feedback::Diversity;
 use sandglass_engine::{Config, Decision, Engine, State, TestcaseId};
-use sandglass_instrument::symbols::Frame;
 
 use super::budget::Clock;
 use super::discovery::{Discovery, What};
@@ -19,11 +18,12 @@ use crate::event::{
     Checkpoint, Counters, Ended, Event, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,
 };
 use crate::report::Reporter;
+use crate::stack::Ending;
 use crate::store::record::Record;
 use crate::store::{self, Snapshot, Store};
 
 /// Stacks of a batch's findings, by trial.
-pub(super) type Stacks = BTreeMap<u64, Vec<Frame>>;
+pub(super) type Stacks = BTreeMap<u64, Ending>;
 
 /// The books of one session.
 pub(super) struct Ledger<'a> {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::bail;
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{Detail, Exit, Interest, State, TrapKind, Variant};
+use sandglass_instrument::symbols::Frame;
 
 use super::workers::Runner;
 use super::*;
@@ -85,9 +86,9 @@ fn exit_of(input: &[u8]) -> Exit {
 struct Frames;
 
 impl Replayer for Frames {
-    fn stack(&mut self, _: Exit, detail: &Detail) -> Result<Vec<Frame>> {
+    fn ending(&mut self, _: Exit, detail: &Detail) -> Result<Ending> {
         let input = &detail.input;
-        Ok(vec![Frame {
+        let frames = vec![Frame {
             function: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
             raw_name: String::new(),
             file: None,
@@ -95,7 +96,11 @@ impl Replayer for Frames {
             column: None,
             inlined: false,
             func_index: 0,
-        }])
+        }];
+        Ok(Ending {
+            frames,
+            memory: None,
+        })
     }
 }
 

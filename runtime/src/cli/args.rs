@@ -160,12 +160,22 @@ pub struct GuestArgs {
     /// How a guest is put back before each execution
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub reset: ResetArg,
+    /// Look for memory errors in each execution: overflows, uses after free and the like end it
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub sanitize: Option<SanitizeArg>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
     pub stub_imports: bool,
     /// Arguments of a command; `@@` stands for the input's file
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+}
+
+/// See [`GuestArgs::sanitize`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SanitizeArg {
+    /// Blocks of the heap, the null page, constant data, and the end of the input
+    Heap,
 }
 
 /// See [`GuestArgs::cost_model`].

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use sandglass_engine::guidance::InputKind;
 use sandglass_sandbox::on_guest_thread;
 
-use super::args::{CheckArgs, CoverageArg, FuzzArgs};
+use super::args::{CheckArgs, CoverageArg, FuzzArgs, SanitizeArg};
 use super::case;
 use crate::campaign::start::start;
 use crate::check::known::{Folder, findings, known, open};
@@ -143,6 +143,9 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
             guest.args.clone_from(&record.target.args);
         }
         guest.stub_imports |= record.target.stub_imports;
+        if record.target.sanitize_heap {
+            guest.sanitize = Some(SanitizeArg::Heap);
+        }
         if let (None, Some(generator)) = (&guest.generator, &record.generator) {
             guest.generator = Some(PathBuf::from(&generator.path));
         }

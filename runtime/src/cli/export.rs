@@ -176,11 +176,8 @@ fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) ->
     let now = FindingRecord {
         version: VERSION,
         kind: outcome.exit.kind().to_owned(),
-        key: format!(
-            "{:016x}",
-            stack::key(outcome.exit, outcome.site, &replayed.frames).0
-        ),
-        title: stack::title(outcome.exit, &replayed.frames),
+        key: format!("{:016x}", replayed.ending.key(outcome.exit, outcome.site).0),
+        title: replayed.ending.title(outcome.exit),
         exit: stack::exit_text(outcome.exit),
         site: outcome.site,
         fuel: outcome.fuel,
@@ -196,6 +193,7 @@ fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) ->
         generator_hash: generator.map(|generator| generator.module.hash.clone()),
         args: target.options.args.iter().skip(1).cloned().collect(),
         stub_imports: target.options.stub_imports,
+        sanitize_heap: target.options.sanitize_heap,
         limits: *limits,
         cost_model: target.options.cost,
         made_by: None,
@@ -230,7 +228,7 @@ fn bytes(
     record: &FindingRecord,
     replayed: &Replayed,
 ) -> Vec<u8> {
-    let stack = stack::lines(&replayed.frames);
+    let stack = replayed.ending.lines();
     let exported = Exported {
         record,
         input: &case.input,

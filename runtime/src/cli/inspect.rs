@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use sandglass_instrument::Probes;
 use sandglass_instrument::accept::{Facts, Item};
 use sandglass_instrument::printable::printable;
+use sandglass_instrument::{HeapSupport, Probes, heap_support};
 use serde::Serialize;
 
 use super::args::InspectArgs;
@@ -13,7 +13,7 @@ use super::influence;
 use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::number;
-use crate::target::{MEMORY_BYTES_MAX, Module};
+use crate::target::{MEMORY_BYTES_MAX, Module, unwatched};
 
 /// Names of a list that are shown to people.
 const LISTED_MAX: usize = 40;
@@ -40,6 +40,10 @@ struct Inspection {
     dwarf: bool,
     names: bool,
     malloc: bool,
+    /// Whose blocks `--sanitize heap` watches; absent if none.
+    heap: Option<&'static str>,
+    /// Why it watches none, if so.
+    heap_error: Option<&'static str>,
     /// Edge probes and comparison sites, if it can be instrumented.
     edges: Option<u64>,
     compares: Option<u64>,
@@ -75,6 +79,7 @@ fn inspect(module: &Module) -> Inspection {
     let map = sandglass_instrument::instrument(&module.wasm, wants)
         .ok()
         .map(|instrumented| instrumented.probe_map);
+    let (heap, heap_error) = heap(module);
     Inspection {
         event: "inspect",
         target: module.path.clone(),
@@ -112,9 +117,24 @@ fn inspect(module: &Module) -> Inspection {
         dwarf: facts.has_dwarf,
         names: facts.has_names,
         malloc: facts.has_malloc(),
+        heap,
+        heap_error,
         edges: map.as_ref().map(|map| map.probes.len() as u64),
         compares: map.as_ref().map(|map| map.compares.len() as u64),
     }
+}
+
+/// Whose blocks can be watched, or why nobody's can.
+fn heap(module: &Module) -> (Option<&'static str>, Option<&'static str>) {
+    let is_narrow = module.facts.memories.first().is_some_and(|m| !m.memory64);
+    let support = is_narrow.then(|| heap_support(&module.wasm));
+    let whose = match support {
+        Some(HeapSupport::C) => Some("malloc and free"),
+        Some(HeapSupport::Rust) => Some("Rust's allocator"),
+        Some(HeapSupport::Both) => Some("malloc and free, and Rust's allocator"),
+        _ => None,
+    };
+    (whose, unwatched(support))
 }
 
 fn memories(facts: &Facts) -> Vec<String> {
@@ -167,6 +187,15 @@ fn print(out: &mut Sink, inspection: &Inspection) {
         yes(inspection.names),
         yes(inspection.malloc)
     ));
+    match (inspection.heap, inspection.heap_error) {
+        (Some(whose), _) => out.line(&format!(
+            "memory errors (--sanitize heap): blocks of {whose}, the input, null, constant data; not what stays inside one block, among globals or in a frame"
+        )),
+        (None, error) => out.line(&format!(
+            "memory errors (--sanitize heap): not watched: {}",
+            error.unwrap_or_default()
+        )),
+    }
     match (inspection.edges, inspection.compares) {
         (Some(edges), Some(compares)) => {
             out.line(&format!(

@@ -33,7 +33,7 @@ impl Wanted {
     /// What is kept of `before`, in words.
     fn title(&self, before: &Replayed) -> String {
         match self {
-            Wanted::Finding(exit, _) => stack::title(*exit, &before.frames),
+            Wanted::Finding(exit, _) => before.ending.title(*exit),
             Wanted::Slow(slow) => slow.title(),
         }
     }
@@ -106,10 +106,13 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
             " (stopped by --execs)"
         },
     ));
-    sink.line(&format!(
-        "    replay: {}",
-        repro_command(&module.path, &out)
-    ));
+    let command = repro_command(&module.path, &out);
+    // What is written is a bare input, which does not say how to look at it.
+    let sanitize = match target.options.sanitize_heap {
+        true => " --sanitize heap",
+        false => "",
+    };
+    sink.line(&format!("    replay: {command}{sanitize}"));
     Ok(exit_code::FINE)
 }
 
@@ -199,11 +202,8 @@ fn holds(wanted: &Wanted, replayed: &Replayed) -> bool {
 }
 
 fn key(replayed: &Replayed) -> StackKey {
-    stack::key(
-        replayed.outcome.exit,
-        replayed.outcome.site,
-        &replayed.frames,
-    )
+    let outcome = &replayed.outcome;
+    replayed.ending.key(outcome.exit, outcome.site)
 }
 
 fn default_out(case: &Case) -> PathBuf {

@@ -101,7 +101,7 @@ fn replay(
     }
     let record = case.record.as_ref();
     if let Some(record) = record.filter(|record| record.limits == limits) {
-        let lines = stack::lines(&replayed.frames);
+        let lines = replayed.ending.lines();
         let other_stack = stack.filter(|stack| **stack != lines);
         if let Some(difference) = difference(record, &replayed) {
             return Err(OurFault(format!("{}: {difference}", show(&case.path))).into());
@@ -143,7 +143,7 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
     out.line(&format!(
         "{}: {} ({} bytes, {} fuel{in_campaigns})",
         show(&case.path),
-        stack::title(outcome.exit, &replayed.frames),
+        replayed.ending.title(outcome.exit),
         number(u64::from(outcome.input_bytes)),
         number(replayed.fuel_exact)
     ));
@@ -154,7 +154,7 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
             number(expected)
         ));
     }
-    for line in stack::lines(&replayed.frames) {
+    for line in replayed.ending.lines() {
         out.line(&format!("    {line}"));
     }
     for (name, bytes) in [("stdout", &replayed.stdout), ("stderr", &replayed.stderr)] {
@@ -203,7 +203,7 @@ fn json(case: &Case, replayed: &Replayed) -> String {
         file: case.path.to_string_lossy().into_owned(),
         kind: outcome.exit.kind(),
         finding: outcome.exit.is_finding(),
-        title: stack::title(outcome.exit, &replayed.frames),
+        title: replayed.ending.title(outcome.exit),
         site: outcome.site,
         fuel: outcome.fuel,
         fuel_exact: replayed.fuel_exact,
@@ -213,7 +213,7 @@ fn json(case: &Case, replayed: &Replayed) -> String {
             .detail
             .as_ref()
             .map_or(0, |detail| detail.counts.len()),
-        stack: stack::lines(&replayed.frames),
+        stack: replayed.ending.lines(),
         stdout: String::from_utf8_lossy(&replayed.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&replayed.stderr).into_owned(),
     };

@@ -13,9 +13,9 @@ use sandglass_sandbox::on_guest_thread;
 use super::args::ShowArgs;
 use super::case::{exact_for, read_case};
 use crate::error::{exit_code, show};
+use crate::memory::Memory;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
-use crate::stack;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown};
 
 /// Lines of choices, and of what was made of them, that are shown.
@@ -43,13 +43,19 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
     out.line(&format!(
         "{}: {} ({} bytes, {} fuel)",
         show(&case.path),
-        stack::title(replayed.outcome.exit, &replayed.frames),
+        replayed.ending.title(replayed.outcome.exit),
         number(u64::from(replayed.outcome.input_bytes)),
         number(replayed.outcome.fuel)
     ));
     let input = (shown.as_ref()).map_or(&case.input, |(shown, _)| &shown.input);
     if let Some((shown, known)) = &shown {
         choices(&mut out, shown, known);
+    }
+    if let Some(memory) = &replayed.ending.memory {
+        for line in replayed.ending.lines() {
+            out.line(&format!("    {line}"));
+        }
+        block(&mut out, memory);
     }
     text(&mut out, "input", input);
     if let Some((shown, _)) = &shown {
@@ -67,7 +73,7 @@ fn tried(
     execs_max: u64,
 ) -> Result<Vec<Matters>> {
     let end = |of: &Replayed| {
-        let key = stack::key(of.outcome.exit, of.outcome.site, &of.frames);
+        let key = of.ending.key(of.outcome.exit, of.outcome.site);
         (of.outcome.exit, of.outcome.exit.is_finding().then_some(key))
     };
     let (mut execs, fuel) = (0, Cell::new(0_u64));
@@ -133,6 +139,18 @@ fn choices(out: &mut Sink, shown: &Shown, known: &[Matters]) {
     }
     if events.len() > LINES_MAX {
         out.line(&format!("  ... {} more lines", events.len() - LINES_MAX));
+    }
+}
+
+/// The block that a memory error is about, as it was found.
+fn block(out: &mut Sink, memory: &Memory) {
+    let lines = memory.contents();
+    if lines.is_empty() {
+        return;
+    }
+    out.line("block:");
+    for line in lines {
+        out.line(&format!("  {line}"));
     }
 }
 

@@ -72,6 +72,9 @@ pub struct FindingRecord {
     /// Whether unknown imports were stubs.
     #[serde(default)]
     pub stub_imports: bool,
+    /// Whether memory errors were looked for.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitize_heap: bool,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "super::record::is_plain")]
     pub cost_model: CostModel,
@@ -101,6 +104,10 @@ pub struct FindingFiles {
     pub stack: String,
     /// The path of the module as the user gave it.
     pub target_path: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl FindingRecord {
@@ -244,6 +251,7 @@ pub(crate) mod tests {
                 generator_hash: None,
                 args: vec![],
                 stub_imports: false,
+                sanitize_heap: false,
                 cost_model: CostModel::Plain,
                 limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),

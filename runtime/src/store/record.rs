@@ -45,6 +45,9 @@ pub struct TargetRecord {
     /// Whether unknown imports are replaced by stubs.
     #[serde(default)]
     pub stub_imports: bool,
+    /// Whether memory errors are looked for in each execution.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitize_heap: bool,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
@@ -211,6 +214,10 @@ impl Record {
             ("arguments".into(), format!("{:?}", self.target.args)),
             ("stub imports".into(), self.target.stub_imports.to_string()),
             (
+                "sanitize heap".into(),
+                self.target.sanitize_heap.to_string(),
+            ),
+            (
                 "seed inputs".into(),
                 format!("{} (hash {})", inputs.inputs, short(&inputs.inputs_hash)),
             ),
@@ -274,6 +281,7 @@ pub(crate) mod tests {
                 hash: "aa".into(),
                 args: vec!["-x".into(), "@@".into()],
                 stub_imports: false,
+                sanitize_heap: false,
                 cost_model: CostModel::Plain,
             },
             generator: None,

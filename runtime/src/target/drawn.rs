@@ -11,7 +11,7 @@ use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
 use sandglass_instrument::CostModel;
-use sandglass_sandbox::{Build, Drawn, Generated, Options, Sandbox};
+use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
 use crate::error::{OurFault, show, with_next};
@@ -279,6 +279,7 @@ impl Exact {
         let Drawn {
             outcome,
             frames,
+            memory,
             input,
             choices,
             labels,
@@ -288,7 +289,7 @@ impl Exact {
         } = drawn;
         let replayed = Replayed {
             fuel_exact,
-            frames: self.symbolise(&frames),
+            ending: self.ending_of(&frames, memory),
             outcome,
             stdout,
             stderr,
@@ -305,7 +306,10 @@ impl Exact {
 
     pub(super) fn exact_sandbox(&mut self) -> Result<&mut Sandbox> {
         if self.sandbox.is_none() {
-            self.sandbox = Some(self.target.sandbox(Build::Exact, &self.limits)?);
+            self.sandbox = Some(
+                self.target
+                    .sandbox(self.target.exact_build(), &self.limits)?,
+            );
         }
         Ok(self.sandbox.as_mut().expect("made above"))
     }

@@ -6,6 +6,7 @@ use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, 
 use sandglass_instrument::layout;
 
 use super::{RawFrame, Sandbox, answered};
+use crate::heap::MemoryFault;
 
 /// What one run of a generator made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Drawn {
     pub outcome: Outcome,
     /// The stack, when it ended inside the guest; innermost first.
     pub frames: Vec<RawFrame>,
+    /// What it did that it must not, if that ended it.
+    pub memory: Option<MemoryFault>,
     /// What it emitted.
     pub input: Vec<u8>,
     /// What it drew.
@@ -109,6 +112,7 @@ impl Sandbox {
     pub fn replay_drawn(&mut self, drawing: Drawing) -> Drawn {
         let (exit, site, frames) = self.enter(drawing, true);
         let mut outcome = self.observe(&[], exit, site, None, true);
+        let memory = self.memory_fault();
         let host = self.live_mut().store.data_mut();
         let (labels, notes) = (host.draws.labels().clone(), host.draws.notes().to_vec());
         let (stdout, stderr) = (host.system.stdout().to_vec(), host.system.stderr().to_vec());
@@ -129,6 +133,7 @@ impl Sandbox {
         Drawn {
             outcome,
             frames,
+            memory,
             input,
             choices,
             labels,

@@ -69,6 +69,7 @@ impl<'a> Checker<'a> {
                 options.args.extend(record.target.args.iter().cloned());
             }
             options.stub_imports |= record.target.stub_imports;
+            options.sanitize_heap |= record.target.sanitize_heap;
         }
         let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
         Ok((options, limits))
@@ -213,13 +214,10 @@ fn checked(what: What, group: &str, path: &Path, replayed: &Replayed) -> Checked
         group: group.to_owned(),
         path: path.to_owned(),
         failure: None,
-        title: stack::title(outcome.exit, &replayed.frames),
+        title: replayed.ending.title(outcome.exit),
         kind: outcome.exit.kind().to_owned(),
-        key: format!(
-            "{:016x}",
-            stack::key(outcome.exit, outcome.site, &replayed.frames).0
-        ),
-        frames: replayed.frames.clone(),
+        key: format!("{:016x}", replayed.ending.key(outcome.exit, outcome.site).0),
+        frames: replayed.ending.frames.clone(),
         fuel: outcome.fuel,
         budget: None,
     }

@@ -1,0 +1,113 @@
+//! The twins of `guests/heap`: small programs with a memory error each, and without it.
+
+/// A module of cases, and their source.
+#[derive(Clone, Copy, Debug)]
+pub struct Twins {
+    /// The source file's name, and how it was optimised.
+    pub name: &'static str,
+    /// The module.
+    pub wasm: &'static [u8],
+    /// The source, which says what each case must be called and marks its line.
+    pub source: &'static str,
+    /// Does the module say which line an operator is of?
+    pub has_lines: bool,
+}
+
+/// One case of a [`Twins`], by its place among them: the first byte of its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Its function.
+    pub function: &'static str,
+    /// The kind of error, as findings name it.
+    pub kind: &'static str,
+    /// The line of the error, counted from 1.
+    pub line: u32,
+}
+
+/// C, C++ and Rust, optimised and not.
+pub const TWINS: &[Twins] = &[
+    Twins {
+        name: "twins.c -O0",
+        wasm: include_bytes!("../heap/wasm/twins-c-O0.wasm"),
+        source: include_str!("../heap/src/twins.c"),
+        has_lines: true,
+    },
+    Twins {
+        name: "twins.c -O2",
+        wasm: include_bytes!("../heap/wasm/twins-c-O2.wasm"),
+        source: include_str!("../heap/src/twins.c"),
+        has_lines: true,
+    },
+    Twins {
+        name: "twins.cc -O0",
+        wasm: include_bytes!("../heap/wasm/twins-cc-O0.wasm"),
+        source: include_str!("../heap/src/twins.cc"),
+        has_lines: true,
+    },
+    Twins {
+        name: "twins.cc -O2",
+        wasm: include_bytes!("../heap/wasm/twins-cc-O2.wasm"),
+        source: include_str!("../heap/src/twins.cc"),
+        has_lines: true,
+    },
+    // With lines, Rust's own libraries would be most of them: 1.6 MB.
+    Twins {
+        name: "twins.rs -O0",
+        wasm: include_bytes!("../heap/wasm/twins-rs-O0.wasm"),
+        source: include_str!("../heap/src/twins.rs"),
+        has_lines: false,
+    },
+    Twins {
+        name: "twins.rs -O2",
+        wasm: include_bytes!("../heap/wasm/twins-rs-O2.wasm"),
+        source: include_str!("../heap/src/twins.rs"),
+        has_lines: false,
+    },
+];
+
+impl Twins {
+    /// The cases, in order: what its comments say.
+    ///
+    /// # Panics
+    /// When the source does not have the form that `guests/heap/src/twins.c` describes.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut found: Vec<Case> = Vec::new();
+        let mut kind = None;
+        for (line, text) in (1..).zip(self.source.lines()) {
+            if let Some(rest) = text.strip_prefix("// case: ") {
+                kind = rest.split(' ').next();
+            } else if let (Some(of), true) = (kind, !text.starts_with("#[")) {
+                let name = text
+                    .split('(')
+                    .next()
+                    .and_then(|head| head.split(' ').next_back());
+                found.push(Case {
+                    function: name.expect("a function follows"),
+                    kind: of,
+                    line: 0,
+                });
+                kind = None;
+            }
+            if text.ends_with("// BAD") {
+                let case = found.last_mut().expect("inside of a case");
+                assert_eq!(case.line, 0, "{} has one bad line", case.function);
+                case.line = line;
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_kind_and_a_line() {
+        for twins in TWINS {
+            let cases = twins.cases();
+            assert!(cases.len() >= 6, "{}", twins.name);
+            assert!(cases.iter().all(|case| case.line > 0), "{}", twins.name);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Heap: every access is checked against a shadow of the memory.
+//!
+//! The shadow, in a memory of its own, has a byte for every 8 bytes: 0 if all of them may be used, n
+//! in 1..=7 if the first n may, [`CONSTANT`] if they may be read only, anything else if none may. The
+//! host writes it when blocks are given out and taken back (see `heap_wrap`), and says what is wrong
+//! with an access that the shadow forbids. The encoding is that of AddressSanitizer (Serebryany et
+//! al., USENIX ATC 2012); the byte of the *last* byte of an access decides, so that an overflow is seen
+//! at every alignment.
+//!
+//! ```wat
+//! ;; before                 ;; after
+//! i32.load offset=8         local.tee $a
+//!                           (i32.and (i32.load8_u $shadow (i32.shr_u (i32.add (local.get $a) (i32.const 11)) (i32.const 3)))
+//!                                    (i32.const 0x7f))
+//!                           if  (call $refuse (i32.add (local.get $a) (i32.const 8)) (i32.const <bytes>) (i32.const <site>))  end
+//!                           i32.load offset=8
+//! memory.fill               (call $range <address> <size> <writes> <site>)  memory.fill
+//! (in `strlen`)             (call $text <kind> <arguments> <site>), and no checks in its body
+//! ```
+//!
+//! Which accesses need no check is in `addresses`. The allocator's own functions have none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use walrus::ir::{
+    self, BinaryOp, ExtendedLoad, Instr, InstrLocId, InstrSeqType, LoadKind, StoreKind,
+};
+use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType};
+
+use crate::addresses::{Access, Base, Context, checks};
+use crate::calls;
+use crate::emit::{Code, body, body_mut, rewrite};
+use crate::heap_functions::{HeapFunctions, Role, Text};
+
+/// Bytes of a granule, as a shift.
+pub const GRANULE_SHIFT: u32 = 3;
+
+/// Shadow of what may be read and not written: the one whose low seven bits are zero.
+pub const CONSTANT: u8 = 0x80;
+
+/// Pages of the shadow: it covers all of a 32-bit memory, so that its own accesses never fault.
+const SHADOW_PAGES: u64 = 1 << (16 - GRANULE_SHIFT);
+
+/// What the pass works with.
+pub(crate) struct Heap {
+    memory: MemoryId,
+    shadow: MemoryId,
+    /// `(address, bytes and direction, site)`: returns if the access is fine after all.
+    refuse: FunctionId,
+    /// The host's: `(address, bytes, writes, site)`.
+    range: FunctionId,
+    /// The host's: `(kind, four arguments, site)`.
+    text: FunctionId,
+    texts: BTreeMap<FunctionId, Text>,
+    /// Functions whose accesses are the allocator's.
+    exempt: BTreeSet<FunctionId>,
+    freeing: BTreeSet<FunctionId>,
+    indirect_frees: bool,
+    stack_pointer: Option<GlobalId>,
+    null_bytes: u32,
+    has_constants: bool,
+}
+
+/// The host's functions for checks.
+pub(crate) struct Judge {
+    /// `(address, bytes and direction, site)`.
+    pub(crate) access: FunctionId,
+    pub(crate) range: FunctionId,
+    pub(crate) text: FunctionId,
+}
+
+/// The bytes and the direction of an access in one number.
+fn packed(access: &Access) -> i32 {
+    (access.bytes | u32::from(access.writes) << 8).cast_signed()
+}
+
+impl Heap {
+    /// Adds the shadow and what looks at it. `null_bytes` are the addresses of the null page.
+    pub(crate) fn new(
+        module: &mut Module,
+        functions: &HeapFunctions,
+        judge: &Judge,
+        memory: MemoryId,
+        null_bytes: u32,
+        has_stack: bool,
+    ) -> Heap {
+        let pages = Some(SHADOW_PAGES);
+        let shadow = module
+            .memories
+            .add_local(false, false, SHADOW_PAGES, pages, None);
+        module.exports.add("__sandglass_shadow", shadow);
+        let ids = by_index(module);
+        let of_roles = |roles: &[Role]| {
+            let found = functions.roles.iter().filter(|(_, r)| roles.contains(r));
+            found.map(|(index, _)| ids[index]).collect::<BTreeSet<_>>()
+        };
+        let (freeing, indirect_frees) = calls::callers_of(
+            module,
+            of_roles(&[Role::Free, Role::Realloc, Role::RustFree, Role::RustRealloc]),
+        );
+        let all = functions.roles.iter().map(|(index, _)| ids[index]);
+        let exempt = calls::only_called_by(module, all.collect());
+        let texts = functions.texts.iter();
+        let stack_pointer = module.globals.iter().next().map(|global| global.id());
+        Heap {
+            memory,
+            shadow,
+            refuse: refuse_function(module, shadow, judge.access),
+            range: judge.range,
+            text: judge.text,
+            texts: texts.map(|(index, text)| (ids[index], *text)).collect(),
+            exempt,
+            freeing,
+            indirect_frees,
+            stack_pointer: stack_pointer.filter(|_| has_stack),
+            null_bytes,
+            has_constants: !functions.constants.is_empty(),
+        }
+    }
+
+    /// Adds the checks of `id`; `entry` is the offset at which it begins.
+    pub(crate) fn instrument(&self, module: &mut Module, id: FunctionId, entry: u32) {
+        if self.exempt.contains(&id) {
+            return;
+        }
+        if let Some(&text) = self.texts.get(&id) {
+            self.check_arguments(module, id, text, entry);
+            return;
+        }
+        let context = Context {
+            memory: self.memory,
+            stack_pointer: self.stack_pointer,
+            null_bytes: self.null_bytes,
+            has_constants: self.has_constants,
+            freeing: &self.freeing,
+            indirect_frees: self.indirect_frees,
+        };
+        let checked = checks(module, body(module, id), &context);
+        let mut scratch = Scratch::default();
+        let wanted = |_: &Module, place, instr: &Instr, loc: InstrLocId| {
+            !loc.is_default() && (checked.contains_key(&place) || self.is_bulk(instr))
+        };
+        rewrite(module, id, wanted, |module, code, place, instr, loc| {
+            let Some(access) = Access::of(&instr) else {
+                self.check_bulk(module, &mut scratch, code, &instr, loc);
+                code.op_at(instr, loc);
+                return;
+            };
+            match checked[&place] {
+                Base::Local(local) => self.check(module, id, code, local, &access, loc),
+                Base::Stack => {
+                    let address = scratch.of(module, ValType::I32, 0);
+                    if access.has_value {
+                        let value = scratch.of(module, value_type(&instr), 1);
+                        code.set(value).tee(address);
+                        self.check(module, id, code, address, &access, loc);
+                        code.get(value);
+                    } else {
+                        code.tee(address);
+                        self.check(module, id, code, address, &access, loc);
+                    }
+                }
+            }
+            code.op_at(instr, loc);
+        });
+    }
+
+    fn check(
+        &self,
+        module: &mut Module,
+        id: FunctionId,
+        code: &mut Code,
+        address: LocalId,
+        access: &Access,
+        loc: InstrLocId,
+    ) {
+        // An offset that does not fit has no memory to go with it; the access traps by itself.
+        let (Ok(offset), Ok(last)) = (
+            u32::try_from(access.offset),
+            u32::try_from(access.offset + u64::from(access.bytes) - 1),
+        ) else {
+            return;
+        };
+        let plus = |code: &mut Code, offset: u32| {
+            if offset > 0 {
+                code.i32(offset.cast_signed()).bin(BinaryOp::I32Add);
+            }
+        };
+        plus(code.get(address), last);
+        code.i32(GRANULE_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
+        load_byte(code, self.shadow);
+        if !access.writes && self.has_constants {
+            code.i32(i32::from(!CONSTANT)).bin(BinaryOp::I32And);
+        }
+        let mut refuse = Code::default();
+        plus(refuse.get(address), offset);
+        refuse
+            .i32(packed(access))
+            .i32(loc.data().cast_signed())
+            .call(self.refuse);
+        code.when(body_mut(module, id), refuse);
+    }
+
+    fn is_bulk(&self, instr: &Instr) -> bool {
+        match instr {
+            Instr::MemoryFill(ir::MemoryFill { memory })
+            | Instr::MemoryInit(ir::MemoryInit { memory, .. }) => *memory == self.memory,
+            Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {
+                *src == self.memory && *dst == self.memory
+            }
+            _ => false,
+        }
+    }
+
+    /// Bulk operators take a destination, a source or value, and a size.
+    fn check_bulk(
+        &self,
+        module: &mut Module,
+        scratch: &mut Scratch,
+        code: &mut Code,
+        instr: &Instr,
+        loc: InstrLocId,
+    ) {
+        let site = loc.data().cast_signed();
+        let [to, from, size] = [0, 2, 3].map(|n| scratch.of(module, ValType::I32, n));
+        code.set(size).set(from).set(to);
+        if matches!(instr, Instr::MemoryCopy(_)) {
+            code.get(from).get(size).i32(0).i32(site).call(self.range);
+        }
+        code.get(to).get(size).i32(1).i32(site).call(self.range);
+        code.get(to).get(from).get(size);
+    }
+
+    /// Shows the arguments of a function of the C library to the host.
+    fn check_arguments(&self, module: &mut Module, id: FunctionId, text: Text, entry: u32) {
+        let func = body_mut(module, id);
+        let mut code = Code::default();
+        code.i32(text as i32);
+        for n in 0..4 {
+            match func.args.get(n) {
+                Some(arg) => code.get(*arg),
+                None => code.i32(0),
+            };
+        }
+        code.i32(entry.cast_signed()).call(self.text);
+        let entry = func.entry_block();
+        func.block_mut(entry).instrs.splice(0..0, code.0);
+    }
+}
+
+/// The module's functions by index.
+pub(crate) fn by_index(module: &Module) -> BTreeMap<u32, FunctionId> {
+    let all = module.funcs.iter();
+    all.map(|func| (func.id().index() as u32, func.id()))
+        .collect()
+}
+
+/// `(address, bytes and direction, site)`: returns if the access is to the usable start of a granule,
+/// else asks the host, which ends the run unless it is the allocator's.
+fn refuse_function(module: &mut Module, shadow: MemoryId, access: FunctionId) -> FunctionId {
+    let i = ValType::I32;
+    let [address, packed, site, last, usable] = [(); 5].map(|()| module.locals.add(i));
+    let mut builder = FunctionBuilder::new(&mut module.types, &[i, i, i], &[]);
+    builder.name("__sandglass_refuse".into());
+    let mut fine = builder.dangling_instr_seq(InstrSeqType::Simple(None));
+    let fine = {
+        fine.return_();
+        fine.id()
+    };
+    let other = builder.dangling_instr_seq(InstrSeqType::Simple(None)).id();
+    let mut code = Code::default();
+    code.get(address)
+        .get(packed)
+        .i32(0xff)
+        .bin(BinaryOp::I32And)
+        .bin(BinaryOp::I32Add)
+        .i32(1)
+        .bin(BinaryOp::I32Sub)
+        .tee(last);
+    code.i32(GRANULE_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
+    load_byte(&mut code, shadow);
+    code.tee(usable).i32(8).bin(BinaryOp::I32LtU);
+    code.get(last)
+        .i32(7)
+        .bin(BinaryOp::I32And)
+        .get(usable)
+        .bin(BinaryOp::I32LtU)
+        .bin(BinaryOp::I32And);
+    code.op(ir::IfElse {
+        consequent: fine,
+        alternative: other,
+    });
+    code.get(address).get(packed).get(site).call(access);
+    *builder.func_body().instrs_mut() = code.0;
+    builder.finish(vec![address, packed, site], &mut module.funcs)
+}
+
+fn load_byte(code: &mut Code, memory: MemoryId) {
+    let kind = LoadKind::I32_8 {
+        kind: ExtendedLoad::ZeroExtend,
+    };
+    code.load(memory, kind, 1, 0);
+}
+
+fn value_type(instr: &Instr) -> ValType {
+    let Instr::Store(ir::Store { kind, .. }) = instr else {
+        return ValType::V128;
+    };
+    match kind {
+        StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
+        StoreKind::I64 { .. }
+        | StoreKind::I64_8 { .. }
+        | StoreKind::I64_16 { .. }
+        | StoreKind::I64_32 { .. } => ValType::I64,
+        StoreKind::F32 => ValType::F32,
+        StoreKind::F64 => ValType::F64,
+        StoreKind::V128 => ValType::V128,
+    }
+}
+
+/// Scratch locals of one function, by type and use.
+#[derive(Default)]
+struct Scratch(Vec<(ValType, u8, LocalId)>);
+
+impl Scratch {
+    fn of(&mut self, module: &mut Module, ty: ValType, using: u8) -> LocalId {
+        let known = self
+            .0
+            .iter()
+            .find(|known| known.0 == ty && known.1 == using);
+        match known {
+            Some((_, _, local)) => *local,
+            None => {
+                let local = module.locals.add(ty);
+                self.0.push((ty, using, local));
+                local
+            }
+        }
+    }
+}

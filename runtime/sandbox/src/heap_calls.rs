@@ -1,0 +1,213 @@
+//! Heap calls: the imports of modules whose accesses are checked, with the guest on one side and the
+//! [`Heap`] on the other.
+
+use sandglass_engine::Exit;
+use sandglass_instrument::{HOST_MODULE, Text};
+use wasmtime::{Caller, Linker, WasmBacktrace};
+
+use crate::ending::{RawFrame, frames};
+use crate::heap::{Heap, Judged, cut};
+use crate::host::Host;
+
+/// Steps of looking for a block that cost one unit of fuel, as a shift.
+const STEPS_SHIFT: u32 = 3;
+
+/// Size of a block that is none of ours.
+const UNKNOWN: i32 = -1;
+
+/// Defines the import in `linker` if it is one of these.
+pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
+    let defined = match name {
+        "heap_access" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, address: i32, packed: i32, site: i32| {
+                let (bytes, writes) = (packed.cast_unsigned() & 0xff, packed & 0x100 != 0);
+                let judged = heap(&mut caller).access(address.cast_unsigned(), bytes, writes);
+                or_end(&mut caller, judged, site)
+            },
+        ),
+        "heap_range" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, address: i32, bytes: i32, writes: i32, site: i32| {
+                let [address, bytes] = [address, bytes].map(i32::cast_unsigned);
+                let judged = heap(&mut caller).access(address, bytes, writes != 0);
+                or_end(&mut caller, judged, site)
+            },
+        ),
+        "heap_text" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, kind: i32, a: i32, b: i32, c: i32, d: i32, site: i32| {
+                let args = [a, b, c, d].map(i32::cast_unsigned);
+                let judged = text(&mut caller, kind, args);
+                or_end(&mut caller, judged, site)
+            },
+        ),
+        "heap_want" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, bytes: i32, alignment: i32| -> i32 {
+                let [bytes, alignment] = [bytes, alignment].map(i32::cast_unsigned);
+                heap(&mut caller).want(bytes, alignment).cast_signed()
+            },
+        ),
+        "heap_given" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, raw: i32| -> i32 {
+                let stack = stack(&mut caller);
+                let given = heap(&mut caller).given(raw.cast_unsigned(), stack);
+                given.cast_signed()
+            },
+        ),
+        "heap_spare" => {
+            linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| -> i32 {
+                heap(&mut caller).spare().cast_signed()
+            })
+        }
+        "heap_release" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, pointer: i32, site: i32| -> wasmtime::Result<i32> {
+                let (stack, mut cost) = (stack(&mut caller), 0);
+                let judged = heap(&mut caller).release(pointer.cast_unsigned(), stack, &mut cost);
+                charge(&mut caller, cost)?;
+                let passed = or_end(&mut caller, judged, site)?;
+                Ok(passed.cast_signed())
+            },
+        ),
+        "heap_next" => linker.func_wrap(HOST_MODULE, name, |mut caller: Caller<'_, Host>| -> i32 {
+            heap(&mut caller).next().cast_signed()
+        }),
+        "heap_size" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, pointer: i32, site: i32| -> wasmtime::Result<i32> {
+                let mut cost = 0;
+                let judged = heap(&mut caller).size(pointer.cast_unsigned(), &mut cost);
+                charge(&mut caller, cost)?;
+                let size = or_end(&mut caller, judged, site)?;
+                Ok(size.map_or(UNKNOWN, u32::cast_signed))
+            },
+        ),
+        "heap_length" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, pointer: i32| -> wasmtime::Result<i32> {
+                let bytes = length(&caller, pointer.cast_unsigned());
+                let judged = heap(&mut caller).access(pointer.cast_unsigned(), bytes, false);
+                or_end(&mut caller, judged, 0)?;
+                Ok(bytes.cast_signed())
+            },
+        ),
+        "heap_raw_size" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, bytes: i32| -> i32 {
+                let size = heap(&mut caller).raw_size(bytes.cast_unsigned());
+                size.cast_signed()
+            },
+        ),
+        "heap_raw_alignment" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, alignment: i32| -> i32 {
+                let alignment = heap(&mut caller).raw_alignment(alignment.cast_unsigned());
+                alignment.cast_signed()
+            },
+        ),
+        _ => return false,
+    };
+    defined.is_ok()
+}
+
+fn heap<'a>(caller: &'a mut Caller<'_, Host>) -> &'a mut Heap {
+    let heap = caller.data_mut().heap.as_mut();
+    heap.expect("modules that import this have a shadow")
+}
+
+fn or_end<T>(caller: &mut Caller<'_, Host>, judged: Judged<T>, site: i32) -> wasmtime::Result<T> {
+    judged.map_err(|kind| {
+        let exit = Exit::Memory(kind);
+        caller.data_mut().end(exit, site.cast_unsigned())
+    })
+}
+
+/// Bytes of a text with its end, or up to the end of memory.
+fn length(caller: &Caller<'_, Host>, pointer: u32) -> u32 {
+    let memory = caller.data().memory.map(|memory| memory.data(caller));
+    let text = memory.and_then(|bytes| bytes.get(pointer as usize..));
+    let text = text.unwrap_or_default();
+    let end = text.iter().position(|byte| *byte == 0);
+    end.map_or(text.len(), |n| n + 1) as u32
+}
+
+fn charge(caller: &mut Caller<'_, Host>, steps: u64) -> wasmtime::Result<()> {
+    let fuel = steps >> STEPS_SHIFT;
+    match fuel > 0 && caller.data().charge(fuel) {
+        true => Err(caller.data_mut().end(Exit::Hang, 0)),
+        false => Ok(()),
+    }
+}
+
+/// The guest's stack, in the build that keeps them.
+fn stack(caller: &mut Caller<'_, Host>) -> Option<Box<[RawFrame]>> {
+    let host = caller.data();
+    let imported = host.heap.as_ref()?.keeps_stacks?;
+    let trace = WasmBacktrace::capture(&*caller);
+    Some(cut(frames(&trace, &host.map, imported)))
+}
+
+/// Does what the function does without writing, and judges each range that it would use.
+fn text(caller: &mut Caller<'_, Host>, kind: i32, [a, b, c, d]: [u32; 4]) -> Judged<()> {
+    let Some(memory) = caller.data().memory else {
+        return Ok(());
+    };
+    let (bytes, host) = memory.data_and_store_mut(&mut *caller);
+    let heap = host.heap.as_mut().expect("see `heap`");
+    // Bytes from `at` to the first that `ends` it, that one included, and at most so many.
+    let until = |at: u32, limit: u32, ends: &dyn Fn(u8) -> bool| {
+        let from = bytes.get(at as usize..).unwrap_or_default();
+        let from = &from[..from.len().min(limit as usize)];
+        let found = from.iter().position(|byte| ends(*byte));
+        found.map_or(from.len(), |n| n + 1) as u32
+    };
+    let is_end = |byte: u8| byte == 0;
+    let is = |wanted: u32| move |byte: u8| byte == wanted as u8;
+    let (all, some_kind) = (u32::MAX, |text: Text| kind == text as i32);
+    if some_kind(Text::Length) {
+        return heap.access(a, until(a, all, &is_end), false);
+    }
+    if some_kind(Text::Find) {
+        let ends = |byte: u8| byte == 0 || byte == b as u8;
+        return heap.access(a, until(a, all, &ends), false);
+    }
+    if some_kind(Text::LengthIn) {
+        return heap.access(a, until(a, b, &is_end), false);
+    }
+    if some_kind(Text::FindIn) {
+        return heap.access(a, until(a, c, &is(b)), false);
+    }
+    if some_kind(Text::Fill) {
+        return heap.access(a, c, true);
+    }
+    // The others read from `b` and write to `a`: so much.
+    let (reads, writes) = if some_kind(Text::Copy) {
+        let bytes = until(b, all, &is_end);
+        (bytes, bytes)
+    } else if some_kind(Text::CopyPadded) {
+        (until(b, c, &is_end), c)
+    } else if some_kind(Text::CopyCut) {
+        let bytes = until(b, all, &is_end);
+        (bytes, bytes.min(c))
+    } else if some_kind(Text::CopyUntil) {
+        let bytes = until(b, d, &is(c));
+        (bytes, bytes)
+    } else {
+        (c, c)
+    };
+    heap.access(b, reads, false)?;
+    heap.access(a, writes, true)
+}
