@@ -343,3 +343,51 @@ fn a_guest_cannot_make_up_nodes() {
     assert_eq!(profiled.outcome.exit, Exit::ExitCode(0));
     assert_eq!(total(&profiled.profile.nodes), profiled.outcome.fuel);
 }
+
+/// An allocator that never gives the same block twice, and asks itself for what is wanted elsewhere.
+const ALLOCATOR: &str = "
+  (global $next (mut i32) (i32.const 1024))
+  (func $malloc (param i32) (result i32)
+    (global.get $next) (global.set $next (i32.add (global.get $next) (local.get 0))))
+  (func $free (param i32))
+  (func $calloc (param i32 i32) (result i32) (call $malloc (i32.mul (local.get 0) (local.get 1))))
+  (func $realloc (param i32 i32) (result i32)
+    (if (i32.gt_u (local.get 1) (i32.const 9999)) (then (return (i32.const 0))))
+    (call $free (local.get 0)) (call $malloc (local.get 1)))
+  (func $posix_memalign (param i32 i32 i32) (result i32)
+    (i32.store (local.get 0) (call $malloc (local.get 2))) (i32.const 0))
+  (func $strdup (param i32) (result i32) (call $malloc (i32.const 6)))";
+
+#[test]
+fn the_heap_is_what_callers_of_the_allocator_have_in_use() {
+    let most = |body: &str| {
+        let beside = format!(
+            "{ALLOCATOR} (global $p (mut i32) (i32.const 0)) (global $q (mut i32) (i32.const 0))"
+        );
+        profile(&module(&beside, body)).profile.heap_bytes
+    };
+    for (body, expected) in [
+        ("", 0),
+        (
+            "(drop (call $malloc (i32.const 100))) (drop (call $calloc (i32.const 5) (i32.const 8)))",
+            140,
+        ),
+        (
+            "(global.set $p (call $malloc (i32.const 100))) (call $free (global.get $p))
+             (drop (call $strdup (i32.const 16)))",
+            100,
+        ),
+        (
+            "(global.set $p (call $malloc (i32.const 100)))
+             (global.set $q (call $realloc (global.get $p) (i32.const 150)))
+             (drop (call $realloc (global.get $q) (i32.const 10000)))
+             (drop (call $posix_memalign (i32.const 16) (i32.const 8) (i32.const 30)))
+             (call $free (global.get $q)) (drop (call $malloc (i32.const 149)))",
+            180,
+        ),
+    ] {
+        assert_eq!(most(body), Some(expected), "{body}");
+    }
+    let unknown = profile(&module("", "")).profile.heap_bytes;
+    assert_eq!(unknown, None, "nobody is called malloc here");
+}

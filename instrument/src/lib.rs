@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, entry
+//! compares, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, blocks, entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -56,18 +56,18 @@ use allocator::Allocator;
 use calls::CallGraph;
 use cost::Costs;
 use emit::Code;
-use heap_functions::HeapFunctions;
+use heap_functions::{HeapFunctions, Role};
 use layout::Layout;
 use passes::{
-    compares, depth, edges, entry, exits, fuel, globals, heap, heap_room, heap_wrap, marks, paths,
-    profile,
+    blocks, compares, depth, edges, entry, exits, fuel, globals, heap, heap_room, heap_wrap, marks,
+    paths, profile,
 };
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 12;
+pub const PASS_VERSION: u32 = 13;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -129,6 +129,8 @@ struct Instrumenter {
     code: Arc<Mutex<Transform>>,
     allocator: Option<Allocator>,
     heap: Option<WatchedHeap>,
+    /// Functions of the heap whose blocks are counted, by original index.
+    block_functions: Vec<(u32, Role)>,
     costs: Costs,
 }
 
@@ -186,6 +188,10 @@ impl Instrumenter {
             code,
             allocator: allocator::find(wasm),
             heap: probes.heap.then(|| WatchedHeap::find(wasm)),
+            block_functions: match probes.profile {
+                true => HeapFunctions::find(wasm).0.roles,
+                false => Vec::new(),
+            },
             costs,
         })
     }
@@ -256,6 +262,7 @@ impl Instrumenter {
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
         let heap = self.watch_heap();
+        let block = self.count_blocks();
         let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
             .probes
@@ -267,6 +274,7 @@ impl Instrumenter {
             memories: memories.len() as u32,
             compares: compare_sites,
             heap: self.heap.as_ref().map(|heap| heap.map.clone()),
+            blocks: block.is_some(),
             cost: self.probes.cost,
             ..ProbeMap::default()
         };
@@ -382,6 +390,10 @@ impl Instrumenter {
         if let Some((_, keeper)) = &heap {
             self.wrap_allocator(keeper, memories[0]);
         }
+        if let Some(tell) = block {
+            let roles = self.by_id(&self.block_functions);
+            blocks::wrap(&mut self.module, &self.functions, &roles, tell, memories[0]);
+        }
         if let Some(entry) = entry {
             entry::functions(&mut self.module, side, depth, &fuel, entry, &state);
         }
@@ -429,8 +441,7 @@ impl Instrumenter {
     /// Adds what checks accesses, where there is a memory that can be watched.
     fn watch_heap(&mut self) -> Option<(heap::Heap, heap_wrap::Keeper)> {
         let watched = self.heap.take()?;
-        let memory = self.module.memories.iter().next();
-        let memory = memory.filter(|memory| !memory.memory64)?.id();
+        let memory = self.narrow_memory()?;
         let mut import = |name: &str, params: usize, results: usize| {
             let (params, results) = (vec![ValType::I32; params], vec![ValType::I32; results]);
             import(&mut self.module, name, &params, &results)
@@ -465,11 +476,28 @@ impl Instrumenter {
 
     fn wrap_allocator(&mut self, keeper: &heap_wrap::Keeper, memory: walrus::MemoryId) {
         let Some(watched) = &self.heap else { return };
-        let ids = heap::by_index(&self.module);
-        let roles = watched.functions.roles.iter();
-        let roles = roles.map(|(index, role)| (ids[index], *role));
-        let roles = roles.collect::<Vec<_>>();
+        let roles = self.by_id(&watched.functions.roles);
         heap_wrap::wrap(&mut self.module, &self.functions, &roles, keeper, memory);
+    }
+
+    /// Whom to tell of blocks, where they are known and wanted.
+    fn count_blocks(&mut self) -> Option<FunctionId> {
+        self.narrow_memory()?;
+        let params = [ValType::I32; 3];
+        let is_known = !self.block_functions.is_empty();
+        is_known.then(|| import(&mut self.module, "block", &params, &[]))
+    }
+
+    /// The first memory, if its addresses have 32 bits.
+    fn narrow_memory(&self) -> Option<walrus::MemoryId> {
+        let memory = self.module.memories.iter().next();
+        Some(memory.filter(|memory| !memory.memory64)?.id())
+    }
+
+    fn by_id(&self, roles: &[(u32, Role)]) -> Vec<(FunctionId, Role)> {
+        let ids = heap::by_index(&self.module);
+        let roles = roles.iter().map(|(index, role)| (ids[index], *role));
+        roles.collect()
     }
 
     fn host_functions(&mut self) -> Host {

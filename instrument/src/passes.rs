@@ -4,6 +4,7 @@
 //! Passes that look at operand shapes come first, those that rebuild control flow later, those
 //! that replace whole operators last.
 
+pub(crate) mod blocks;
 pub(crate) mod compares;
 pub(crate) mod depth;
 pub(crate) mod edges;
@@ -18,3 +19,4 @@ pub(crate) mod marks;
 pub(crate) mod nans;
 pub(crate) mod paths;
 pub(crate) mod profile;
+pub(crate) mod redirect;

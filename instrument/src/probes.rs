@@ -26,7 +26,7 @@ pub struct Probes {
     pub marks: bool,
     /// The execution index of each draw.
     pub paths: bool,
-    /// Fuel by call stack. Goes with `counts`.
+    /// Fuel by call stack, and blocks of the heap. Goes with `counts`.
     pub profile: bool,
     /// Blocks of the heap with red zones, and every access checked. Goes with `entry`.
     pub heap: bool,
@@ -209,6 +209,8 @@ pub struct ProbeMap {
     pub bodies: Vec<BodyRange>,
     /// What the host has to watch; nothing without [`Probes::heap`], or where that finds no allocator.
     pub heap: Option<HeapMap>,
+    /// Is the host told of blocks of the heap? Only with [`Probes::profile`], where the allocator is known.
+    pub blocks: bool,
     /// Memories of the original module, imported ones included.
     pub memories: u32,
     /// Can a fresh instance take over memory, globals and tables from the side memory and the

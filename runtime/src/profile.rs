@@ -49,6 +49,8 @@ pub struct Run {
     pub fuel: u64,
     /// What it took at most.
     pub peaks: Peaks,
+    /// Bytes of the heap that it had in use at most, where the allocator is known.
+    pub heap_bytes: Option<u64>,
 }
 
 /// The most that any of the runs took; nothing of none.
@@ -58,6 +60,11 @@ pub fn peaks(runs: &[Run]) -> Peaks {
         memory_pages: all().map(|of| of.memory_pages).max().unwrap_or(0),
         call_depth: all().map(|of| of.call_depth).max().unwrap_or(0),
     }
+}
+
+/// The most bytes of the heap that any of them had in use, where the allocator is known.
+pub fn heap_bytes(runs: &[Run]) -> Option<u64> {
+    runs.iter().filter_map(|run| run.heap_bytes).max()
 }
 
 /// Where the fuel of a set of runs went.
@@ -141,6 +148,7 @@ impl Profiler {
             exit: outcome.exit,
             fuel: outcome.fuel,
             peaks: outcome.detail.as_ref().expect("asked for").peaks,
+            heap_bytes: profiled.profile.heap_bytes,
         }
     }
 

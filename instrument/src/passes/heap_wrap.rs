@@ -17,14 +17,14 @@
 
 use std::collections::BTreeMap;
 
-use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType, UnaryOp};
+use walrus::ir::{self, BinaryOp, InstrSeqId, InstrSeqType, UnaryOp};
 use walrus::{
-    ConstExpr, ConstOp, ElementItems, ExportItem, FunctionBuilder, FunctionId, GlobalId,
-    GlobalKind, LocalId, MemoryId, Module, ValType,
+    ConstExpr, FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType,
 };
 
-use crate::emit::{Code, body_mut, sequences};
+use crate::emit::Code;
 use crate::heap_functions::Role;
+use crate::passes::redirect::{Telling, redirect};
 
 /// The host's functions for blocks.
 pub(crate) struct Keeper {
@@ -151,7 +151,11 @@ pub(crate) fn wrap(
     let telling = [Role::Free, Role::Realloc, Role::RustFree, Role::RustRealloc];
     let telling = roles.iter().filter(|(_, role)| telling.contains(role));
     let telling = telling.map(|(id, _)| *id).collect::<Vec<_>>();
-    redirect(module, own, &instead, &telling, site);
+    let telling = Telling {
+        functions: &telling,
+        site,
+    };
+    redirect(module, own, &instead, Some(&telling));
 }
 
 impl Family<'_> {
@@ -475,77 +479,5 @@ impl Family<'_> {
         ours.get(bytes);
         draft.choose(&mut code, Some(I), theirs, ours);
         draft.finish(module, vec![pointer], code)
-    }
-}
-
-/// Puts the functions of `instead` in the place of those that they wrap, everywhere but in functions
-/// of ours. Direct calls of the ones that are `telling` leave their place in `site`.
-fn redirect(
-    module: &mut Module,
-    own: &[FunctionId],
-    instead: &BTreeMap<FunctionId, FunctionId>,
-    telling: &[FunctionId],
-    site: GlobalId,
-) {
-    let swap = |func: &mut FunctionId| {
-        if let Some(wrapper) = instead.get(func) {
-            *func = *wrapper;
-        }
-    };
-    for &id in own {
-        for seq in sequences(body_mut(module, id)) {
-            let instrs = &mut body_mut(module, id).block_mut(seq).instrs;
-            let mut code = Code::default();
-            for (mut instr, loc) in std::mem::take(instrs) {
-                if let Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func }) =
-                    &instr
-                    && telling.contains(func)
-                    && instead.contains_key(func)
-                    && !loc.is_default()
-                {
-                    code.i32(loc.data().cast_signed()).global_set(site);
-                }
-                match &mut instr {
-                    Instr::Call(ir::Call { func })
-                    | Instr::ReturnCall(ir::ReturnCall { func })
-                    | Instr::RefFunc(ir::RefFunc { func }) => swap(func),
-                    _ => {}
-                }
-                code.op_at(instr, loc);
-            }
-            *instrs = code.0;
-        }
-    }
-    for element in module.elements.iter_mut() {
-        match &mut element.items {
-            ElementItems::Functions(funcs) => funcs.iter_mut().for_each(swap),
-            ElementItems::Expressions(_, exprs) => {
-                exprs.iter_mut().for_each(|expr| swap_in(expr, &swap))
-            }
-        }
-    }
-    let globals = module.globals.iter().map(|global| global.id());
-    for global in globals.collect::<Vec<_>>() {
-        let global = module.globals.get_mut(global);
-        if let GlobalKind::Local(init) = &mut global.kind {
-            swap_in(init, &swap);
-        }
-    }
-    for export in module.exports.iter_mut() {
-        if let ExportItem::Function(func) = &mut export.item {
-            swap(func);
-        }
-    }
-}
-
-fn swap_in(expr: &mut ConstExpr, swap: &impl Fn(&mut FunctionId)) {
-    match expr {
-        ConstExpr::RefFunc(func) => swap(func),
-        ConstExpr::Extended(ops) => ops.iter_mut().for_each(|op| {
-            if let ConstOp::RefFunc(func) = op {
-                swap(func);
-            }
-        }),
-        _ => {}
     }
 }

@@ -8,6 +8,7 @@ use sandglass_engine::{CompareText, Exit, TrapKind};
 use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
+use crate::blocks::Blocks;
 use crate::draws::{self, Draws};
 use crate::heap::Heap;
 use crate::heap_calls;
@@ -31,6 +32,8 @@ pub(crate) struct Host {
     pub(crate) texts: Vec<CompareText>,
     /// The call stacks of the run, in the build that keeps them.
     pub(crate) tree: Option<Tree>,
+    /// Its blocks, in the build that counts them.
+    pub(crate) blocks: Option<Blocks>,
     /// Its blocks, in a build that checks accesses.
     pub(crate) heap: Option<Heap>,
     /// The side memory's region, and the marks of the first guest memory.
@@ -159,6 +162,16 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
                 };
                 let words = [from, to, slot].map(i32::cast_unsigned);
                 tree.enter(side, words[0], words[1], words[2]).cast_signed()
+            },
+        ),
+        "block" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, old: i32, new: i32, bytes: i32| {
+                if let Some(blocks) = &mut caller.data_mut().blocks {
+                    let [old, new, bytes] = [old, new, bytes].map(i32::cast_unsigned);
+                    blocks.tell(old, new, bytes);
+                }
             },
         ),
         _ => return false,

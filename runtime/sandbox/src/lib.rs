@@ -9,6 +9,7 @@
 //! Whatever a guest does is data ([`sandglass_engine::Outcome`]); an `Err` means that the world
 //! failed us.
 
+mod blocks;
 mod cache;
 mod compile;
 mod draws;

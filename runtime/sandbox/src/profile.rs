@@ -32,6 +32,9 @@ pub struct Profile {
     /// Every stack that was active, callers before callees. The first is that of the entry's caller,
     /// where no fuel is spent.
     pub nodes: Vec<ProfileNode>,
+    /// The most bytes of the heap that the run had in use beyond those at its start, as they were asked
+    /// for. Nothing where the allocator is not known.
+    pub heap_bytes: Option<u64>,
 }
 
 /// A call stack: a function, and the node of who called it.

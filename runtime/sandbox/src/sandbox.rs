@@ -13,6 +13,7 @@ use sandglass_engine::{Detail, Exit, Interest, Outcome, Peaks, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::AsContextMut;
 
+use crate::blocks::Blocks;
 use crate::compile::{Build, THREAD_STACK_BYTES};
 use crate::ending::{RawFrame, stack, trap};
 use crate::error::SandboxError;
@@ -139,6 +140,9 @@ impl Sandbox {
             snapshots.push(Snapshot::take(region.clone(), live.marks.get(n).cloned())?);
         }
         let is_reactor = program.entry == EntryKind::Reactor;
+        if let Some(blocks) = &mut live.store.data_mut().blocks {
+            blocks.freeze();
+        }
         if let Some(heap) = &mut live.store.data_mut().heap {
             heap.freeze(is_reactor.then_some((input_address, limits.input_bytes)));
         }
@@ -234,6 +238,7 @@ impl Sandbox {
         let tree = host.tree.as_ref().expect("built for profiles");
         let profile = Profile {
             nodes: tree.read(&self.side),
+            heap_bytes: host.blocks.as_ref().and_then(Blocks::bytes_max),
         };
         let (stdout, stderr) = (host.system.stdout().to_vec(), host.system.stderr().to_vec());
         self.reset();
@@ -502,6 +507,9 @@ impl Sandbox {
         host.draws.reset();
         if let Some(tree) = &mut host.tree {
             tree.clear(&self.side);
+        }
+        if let Some(blocks) = &mut host.blocks {
+            blocks.reset();
         }
         if let Some(heap) = &mut host.heap {
             heap.reset();

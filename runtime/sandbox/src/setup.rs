@@ -10,6 +10,7 @@ use sandglass_engine::{Exit, TrapKind};
 use sandglass_instrument::layout;
 use wasmtime::Val;
 
+use crate::blocks::Blocks;
 use crate::compile::Build;
 use crate::draws::Draws;
 use crate::ending::{stack, trap};
@@ -81,6 +82,7 @@ impl Setup<'_> {
             stop: None,
             texts: Vec::new(),
             tree: (self.program.build == Build::Profile).then(|| Tree::new(&self.program.map)),
+            blocks: self.program.map.blocks.then(Blocks::default),
             heap: None,
             side: None,
             marks: None,

@@ -19,7 +19,9 @@ use crate::perun::PerunFiles;
 use crate::profile::campaign::campaign;
 use crate::profile::html::{Page, html};
 use crate::profile::tree::Side;
-use crate::profile::{Profile, Run, csv, folded, json, peaks, profile, speedscope, text};
+use crate::profile::{
+    Profile, Run, csv, folded, heap_bytes, json, peaks, profile, speedscope, text,
+};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
@@ -218,11 +220,13 @@ pub(super) fn read(
 /// One line on a set of runs.
 fn heading(path: &Path, runs: &[Run]) -> String {
     let fuel: u64 = runs.iter().map(|run| run.fuel).sum();
-    let (pages, depth) = (peaks(runs).memory_pages, peaks(runs).call_depth);
+    let most = peaks(runs);
+    let heap = heap_bytes(runs).map(|bytes| plural(bytes, "byte"));
     let peaks = format!(
-        "{} of memory, depth {}",
-        plural(pages, "page"),
-        number(depth.into())
+        "{} of memory, {}depth {}",
+        plural(most.memory_pages, "page"),
+        heap.map_or(String::new(), |bytes| format!("{bytes} of heap, ")),
+        number(most.call_depth.into())
     );
     if let [run] = runs {
         return format!(

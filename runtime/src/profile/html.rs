@@ -10,7 +10,7 @@ use sandglass_instrument::CostModel;
 use super::campaign::Campaign;
 use super::text::percent;
 use super::tree::Side;
-use super::{Profile, Run, peaks};
+use super::{Profile, Run, heap_bytes, peaks};
 use crate::error::printable;
 use crate::page;
 use crate::page::chart::{Axis, Chart, brief};
@@ -85,7 +85,7 @@ fn tiles(profile: &Profile) -> String {
     let runs = &profile.runs;
     let total = profile.total(Side::Now);
     let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
-    let (pages, depth) = (peaks(runs).memory_pages, peaks(runs).call_depth);
+    let most = peaks(runs);
     let mut tiles = vec![(number(total), "fuel")];
     if !profile.base.is_empty() {
         let before = profile.total(Side::Before);
@@ -99,8 +99,12 @@ fn tiles(profile: &Profile) -> String {
     }
     tiles.push((brief(bytes as f64), "bytes of input"));
     tiles.push((brief(total as f64 / bytes.max(1) as f64), "fuel per byte"));
-    tiles.push((format!("{:.1} MiB", pages as f64 / 16.0), "memory at most"));
-    tiles.push((number(depth.into()), "depth of recursion"));
+    let mebibytes = format!("{:.1} MiB", most.memory_pages as f64 / 16.0);
+    tiles.push((mebibytes, "memory at most"));
+    if let Some(bytes) = heap_bytes(runs) {
+        tiles.push((number(bytes), "bytes of heap at most"));
+    }
+    tiles.push((number(most.call_depth.into()), "depth of recursion"));
     page::tiles(tiles)
 }
 
@@ -334,6 +338,7 @@ fn runs(body: &mut String, profile: &Profile) {
         "#bytes",
         "#fuel/byte",
         "#memory pages",
+        "#heap bytes",
         "#depth",
         "outcome",
     ];
@@ -345,6 +350,7 @@ fn runs(body: &mut String, profile: &Profile) {
             number(run.bytes),
             brief(run.fuel as f64 / run.bytes.max(1) as f64),
             number(run.peaks.memory_pages),
+            run.heap_bytes.map_or("–".into(), number),
             number(run.peaks.call_depth.into()),
             escape(&exit_text(run.exit)),
         ]

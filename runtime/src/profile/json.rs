@@ -4,7 +4,7 @@ use sandglass_instrument::CostModel;
 use serde::Serialize;
 
 use super::tree::Side;
-use super::{Profile, Run};
+use super::{Profile, Run, heap_bytes, peaks};
 use crate::store::record::is_plain;
 
 #[derive(Serialize)]
@@ -19,6 +19,9 @@ enum Record<'a> {
         fuel: u64,
         memory_pages: u64,
         call_depth: u32,
+        /// Absent where the allocator is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        heap_bytes: Option<u64>,
     },
     Function {
         name: &'a str,
@@ -62,6 +65,8 @@ enum Record<'a> {
         fuel_max: u64,
         memory_pages_max: u64,
         call_depth_max: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        heap_bytes_max: Option<u64>,
         base_runs: usize,
         base_fuel: u64,
     },
@@ -96,6 +101,7 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
                 fuel: run.fuel,
                 memory_pages: run.peaks.memory_pages,
                 call_depth: run.peaks.call_depth,
+                heap_bytes: run.heap_bytes,
             })
         }
     };
@@ -140,16 +146,18 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
             before: before(node.own, None, node.calls),
         })
     }));
-    let most = |of: fn(&Run) -> u64| profile.runs.iter().map(of).max().unwrap_or(0);
+    let fuel_max = profile.runs.iter().map(|run| run.fuel).max();
+    let most = peaks(&profile.runs);
     lines.push(text(&Record::Summary {
         target,
         target_hash,
         cost_model: profile.cost,
         runs: profile.runs.len(),
         fuel: profile.total(Side::Now),
-        fuel_max: most(|run| run.fuel),
-        memory_pages_max: most(|run| run.peaks.memory_pages),
-        call_depth_max: most(|run| u64::from(run.peaks.call_depth)) as u32,
+        fuel_max: fuel_max.unwrap_or(0),
+        memory_pages_max: most.memory_pages,
+        call_depth_max: most.call_depth,
+        heap_bytes_max: heap_bytes(&profile.runs),
         base_runs: profile.base.len(),
         base_fuel: profile.total(Side::Before),
     }));
