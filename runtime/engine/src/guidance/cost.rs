@@ -4,7 +4,8 @@
 //!   the hottest edge, in memory and depth of calls, and in hits of each edge (`archive`). PerfFuzz has
 //!   hits without sizes, MemLock memory and depth.
 //! - Children are made by operators that are drawn by what they have led to lately. Most of what is
-//!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`);
+//!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`), and what
+//!   all elements have in common is varied (`family`);
 //!   elements are put in order (`order`); blocks and bytes change (`blocks`); and there are AFL's
 //!   havoc and the rules of [`perun`](super::perun).
 //! - Inputs with new edges run once in the variant that records comparisons, which are then solved, as
@@ -17,6 +18,7 @@
 
 mod archive;
 mod blocks;
+mod family;
 mod operators;
 mod order;
 mod repeat;
@@ -76,6 +78,7 @@ const EDGES: Setting = Setting::switch("edges", "the hits of each edge are a goa
 const PEAKS: Setting = Setting::switch("peaks", "so are memory and depth of calls", true);
 const REPEAT: Setting = Setting::switch("repeat", "repeat fragments", true);
 const NUMBER: Setting = Setting::switch("number", "repeat fragments that count", true);
+const FAMILY: Setting = Setting::switch("family", "vary what all elements have in common", true);
 const NEST: Setting = Setting::switch("nest", "repeat what opens and what closes", true);
 const BLOCKS: Setting =
     Setting::switch("blocks", "copy, move and remove blocks, change bytes", true);
@@ -104,8 +107,8 @@ const SIZE: Setting = Setting::number(
     0,
 );
 const SETTINGS: &[Setting] = &[
-    SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE, AUTODICT,
-    PORTFOLIO,
+    SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, FAMILY, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE,
+    AUTODICT, PORTFOLIO,
 ];
 
 fn new(settings: &Settings) -> Strategy {
@@ -114,6 +117,7 @@ fn new(settings: &Settings) -> Strategy {
         Operator::Havoc => true,
         Operator::Repeat => is_on(REPEAT),
         Operator::Number => is_on(NUMBER),
+        Operator::Family => is_on(FAMILY),
         Operator::Nest => is_on(NEST),
         Operator::Block | Operator::Byte => is_on(BLOCKS),
         Operator::Cross => is_on(CROSS),

@@ -32,18 +32,24 @@ pub(super) fn number(input: &[u8], bytes_max: usize, rng: &mut Rng) -> Vec<u8> {
     let count = room(input.len(), hole.len(), bytes_max, rng) / fragment.len();
     let digits = digits(&fragment, rng);
     let first = rng.below(1_000) as usize;
-    let mut copies = Vec::new();
-    for number in first..first + count.max(1) {
+    let copies = numbered(&fragment, &digits, first..first + count.max(1));
+    replace(input, hole, &copies, bytes_max)
+}
+
+/// A copy for each number, with `digits` as the places that count, the lowest first.
+pub(super) fn numbered(fragment: &[u8], digits: &[usize], numbers: Range<usize>) -> Vec<u8> {
+    let mut copies = Vec::with_capacity(fragment.len() * numbers.len());
+    for number in numbers {
         let start = copies.len();
-        copies.extend_from_slice(&fragment);
+        copies.extend_from_slice(fragment);
         let mut left = number;
-        for &at in &digits {
+        for &at in digits {
             let (lowest, letters) = alphabet(fragment[at]);
             copies[start + at] = lowest + (left % letters) as u8;
             left /= letters;
         }
     }
-    replace(input, hole, &copies, bytes_max)
+    copies
 }
 
 /// As many copies of one fragment before a place as of another behind it.
@@ -79,7 +85,7 @@ fn fragment(input: &[u8], rng: &mut Rng) -> (Vec<u8>, Range<usize>) {
 }
 
 /// The bytes around a place that are of a kind, and the one that ends them.
-fn around(input: &[u8], at: usize, is_inside: impl Fn(u8) -> bool) -> Range<usize> {
+pub(super) fn around(input: &[u8], at: usize, is_inside: impl Fn(u8) -> bool) -> Range<usize> {
     let start = input[..at].iter().rposition(|&byte| !is_inside(byte));
     let end = input[at..].iter().position(|&byte| !is_inside(byte));
     let end = end.map_or(input.len(), |end| at + end + 1);
@@ -102,7 +108,7 @@ fn hole(len: usize, near: Range<usize>, rng: &mut Rng) -> Range<usize> {
 
 /// How many bytes of copies there may be: as many as they replace, as double the input, as reach the
 /// limit, or fewer than that.
-fn room(len: usize, hole: usize, bytes_max: usize, rng: &mut Rng) -> usize {
+pub(super) fn room(len: usize, hole: usize, bytes_max: usize, rng: &mut Rng) -> usize {
     let kept = len - hole;
     let limit = bytes_max.saturating_sub(kept);
     match rng.below(5) {
