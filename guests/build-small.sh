@@ -114,25 +114,31 @@ generators() {
 # Memory errors need a real allocator. Zig's C library has lines if what is linked to it has, and they would be nearly all of
 # a module; so it is linked twice: once without any, to learn how, and once like that with ours.
 heap() {
-  local to=${OUT:-$root}/heap/wasm work library level language
+  local to=${OUT:-$root}/heap/wasm work library level
   work=$(mktemp -d)
   library=$(realpath "$("${zig[@]}" env | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p')")
   mkdir -p "$to"
+  twins() { # twins LANGUAGE LEVEL: links twins.o
+    local line
+    line=$(ZIG_VERBOSE_LINK=1 "${zig[@]}" c++ -target wasm32-wasi -mexec-model=reactor -O2 -s \
+      -Wl,--export=LLVMFuzzerTestOneInput -Wl,--export=malloc -Wl,--export=free -Wl,-z,stack-size=65536 \
+      "$work/twins.o" -o "$to/twins-$1-O$2.wasm" 2>&1 | grep '^wasm-ld ' | tail -1)
+    # shellcheck disable=SC2086 # a command line, to be split
+    "${zig[@]}" ${line/ -s / }
+  }
   for level in 0 2; do
+    local language modes=(Debug - ReleaseFast)
     for language in c cc; do
       local driver=cc flags=()
       [ $language = c ] || { driver=c++ flags=(-fno-exceptions); }
       "${zig[@]}" $driver -target wasm32-wasi -O$level -g -fno-sanitize=all ${flags[@]+"${flags[@]}"} \
         -ffile-prefix-map="$root"=guests -ffile-prefix-map="$library"=zig -fdebug-compilation-dir=. \
         -c "$root/heap/src/twins.$language" -o "$work/twins.o"
-      local line
-      line=$(ZIG_VERBOSE_LINK=1 "${zig[@]}" $driver -target wasm32-wasi -mexec-model=reactor -O2 -s \
-        -Wl,--export=LLVMFuzzerTestOneInput -Wl,--export=malloc -Wl,--export=free -Wl,-z,stack-size=65536 \
-        "$work/twins.o" -o "$to/twins-$language-O$level.wasm" 2>&1 | grep '^wasm-ld ' | tail -1)
-      # shellcheck disable=SC2086 # a command line, to be split
-      "${zig[@]}" ${line/ -s / }
+      twins $language $level
     done
-    # Names stay, lines go: those of Rust's own libraries would be 1.5 MB.
+    # Zig has no map for the paths in its lines, so names stay and lines go. For Rust too: those of its own libraries would be 1.5 MB.
+    (cd "$work" && "${zig[@]}" build-obj "$root/heap/src/twins.zig" -target wasm32-wasi -lc -O "${modes[level]}" -fstrip -femit-bin=twins.o)
+    twins zig $level
     rust "$to/twins-rs-O$level.wasm" "$root/heap/src/twins.rs" -C opt-level=$level -C strip=debuginfo \
       -C debug-assertions=off -C link-arg=-zstack-size=1048576
   done

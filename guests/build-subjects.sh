@@ -18,9 +18,9 @@ target=$(cd "$target" && pwd)
 tools=$target/guest-tools
 kit=${KIT:-wasm}
 san=${SAN:-none}
-all=(empty json-small cjson expat libpng libxml2 libxml2-xsd lua lua-load lua-load-checked lua-load-old mujs onig
+all=(empty json-small cjson expat expat-old libpng libxml2 libxml2-old libxml2-xsd lua lua-load lua-load-checked lua-load-old mujs onig
   pcre2 pugixml quickjs quickjs-compile quickjs-compile-checked quickjs-compile-old sqlite sqlite-db sqlite-steps
-  sqlite-steps-checked sqlite-steps-old stb-image tinyxml2 zlib
+  sqlite-steps-checked sqlite-steps-old stb-image stb-image-old tinyxml2 zlib zlib-header zlib-header-old
   libcxx-trim onig-email onig-java onig-trim pcre2-email pcre2-java pcre2-trim word-count-djb word-count-java rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png
   rust-regex rust-toml rust-wasm rust-wasm-old rust-xml zig-json)
 problems=0
@@ -96,6 +96,18 @@ debian() {
     source --download-only "$1" 2> /dev/null) || true
   archive=$(ls "$apt/files/$1"_*.orig.tar.* 2> /dev/null | grep -v '\.asc$' | head -1)
   [ -n "$archive" ] && tar xf "$archive" -C "$source" --strip-components=1 || return 1
+  touch "$source/.done"
+}
+
+# npm NAME VERSION SHA256: the folder of an unpacked package of npm, in `source`.
+npm() {
+  local archive=$tools/npm/$1-$2.tgz
+  source=$tools/npm/$1-$2
+  [ -e "$source/.done" ] && return 0
+  mkdir -p "$source"
+  (cd "$tools/npm" && command npm pack --silent "$1@$2" > /dev/null) || return 1
+  echo "$3  $archive" | sha256sum --check --quiet || return 1
+  tar xf "$archive" -C "$source" --strip-components=1 || return 1
   touch "$source/.done"
 }
 
@@ -176,11 +188,11 @@ build_cjson() {
   compile cjson "-I$source" -- "$source/cJSON.c"
 }
 
-build_expat() {
-  debian expat || { fail expat "no source package"; return; }
+# expat NAME: a subject on the Expat in `source`.
+expat() {
   local lib=$source/expat/lib
-  mkdir -p "$tools/build/expat"
-  cat > "$tools/build/expat/expat_config.h" <<'CONFIG'
+  mkdir -p "$tools/build/$1"
+  cat > "$tools/build/$1/expat_config.h" <<'CONFIG'
 #define BYTEORDER 1234
 #define HAVE_MEMMOVE 1
 #define HAVE_STDLIB_H 1
@@ -192,13 +204,39 @@ build_expat() {
 #define XML_POOR_ENTROPY 1
 CONFIG
   in_folder "$lib" xmlparse xmlrole xmltok
-  compile expat "-I$lib" -DHAVE_EXPAT_CONFIG_H -DXML_STATIC -D_WASI_EMULATED_GETPID -lwasi-emulated-getpid -- "${files[@]}"
+  compile "$1" "-I$lib" -DHAVE_EXPAT_CONFIG_H -DXML_STATIC -D_WASI_EMULATED_GETPID -lwasi-emulated-getpid -- "${files[@]}"
+}
+
+build_expat() {
+  debian expat || { fail expat "no source package"; return; }
+  expat expat
+}
+
+build_expat_old() {
+  crate expat-sys expat-old || { fail expat-old "crate not available"; return; }
+  expat expat-old
+}
+
+# zlib NAME: a subject on the part of the zlib in `source` that inflates.
+zlib() {
+  in_folder "$source" adler32 crc32 inffast inflate inftrees zutil
+  compile "$1" "-I$source" -DNO_GZIP_FILES -- "${files[@]}"
 }
 
 build_zlib() {
   debian zlib || { fail zlib "no source package"; return; }
-  in_folder "$source" adler32 crc32 inffast inflate inftrees zutil
-  compile zlib "-I$source" -DNO_GZIP_FILES -- "${files[@]}"
+  zlib zlib
+}
+
+build_zlib_header() {
+  debian zlib || { fail zlib-header "no source package"; return; }
+  zlib zlib-header
+}
+
+build_zlib_header_old() {
+  crate libz-sys zlib-header-old || { fail zlib-header-old "crate not available"; return; }
+  source=$source/src/zlib
+  zlib zlib-header-old
 }
 
 build_libpng() {
@@ -222,10 +260,16 @@ libxml2() {
     -e 's/@MODULE_EXTENSION@/.so/')
   for feature in "$@"; do edits+=(-e "s/@WITH_$feature@/1/"); done
   sed "${edits[@]}" -e 's/@WITH_[A-Z0-9_]*@/0/' "$source/include/libxml/xmlversion.h.in" > "$work/libxml/xmlversion.h"
+  libxml2_files "$work"
+}
+
+# libxml2_files FOLDER: puts libxml2's configuration there; leaves its C files in `files`.
+libxml2_files() {
+  local feature
   for feature in ARPA_INET_H CTYPE_H ERRNO_H FCNTL_H FLOAT_H LIMITS_H MATH_H STDARG_H STDLIB_H STRING_H SYS_STAT_H \
     SYS_TYPES_H TIME_H UNISTD_H STAT STRFTIME LOCALTIME TIME VSNPRINTF SNPRINTF VA_COPY ISINF ISNAN STDINT_H INTTYPES_H; do
     echo "#define HAVE_$feature 1"
-  done > "$work/config.h"
+  done > "$1/config.h"
   in_folder "$source" SAX SAX2 HTMLparser HTMLtree buf chvalid dict encoding entities error globals hash list parser \
     parserInternals pattern threads tree uri valid xmlIO xmlmemory xmlregexp xmlsave xmlstring xmlunicode xpath xlink
 }
@@ -236,6 +280,25 @@ build_libxml2() {
   debian libxml2 || { fail libxml2 "no source package"; return; }
   libxml2 libxml2 TREE OUTPUT PUSH PATTERN SAX1 VALID HTML XPATH ISO8859X REGEXPS
   compile libxml2 "-I$source/include" "-I$source" "${libxml2_flags[@]}" -- "${files[@]}"
+}
+
+build_libxml2_old() {
+  npm libxmljs 0.18.0 555012cd537e36522677f945da1d625f1d71a81543d6116764ecd1acc026cde6 \
+    || { fail libxml2-old "package not available"; return; }
+  source=$source/vendor/libxml
+  # A configuration of npm's, which would be found before ours; and a callback without the parameters of its type, which
+  # wasm does not call.
+  rm -f "$source/config.h"
+  sed -i 's/xmlNop(void)/xmlNop(void *context, char *buffer, int length)/' "$source/xmlIO.c" "$source/libxml.h"
+  local work=$tools/build/libxml2-old
+  mkdir -p "$work/libxml"
+  # A feature's comment says its name, and the next line that begins with `#if` whether it is on.
+  awk -v on=" TREE OUTPUT PUSH PATTERN SAX1 VALID HTML XPATH ISO8859X REGEXP UNICODE AUTOMATA " '
+    match($0, /\* LIBXML_[A-Z0-9]+_ENABLED:/) { feature = substr($2, 8, length($2) - 16) }
+    /^#if [01]$/ && feature { $0 = "#if " (index(on, " " feature " ") > 0); feature = "" }
+    { print }' "$source/include/libxml/xmlversion.h" > "$work/libxml/xmlversion.h"
+  libxml2_files "$work"
+  compile libxml2-old "-I$source/include" "-I$source" "${libxml2_flags[@]}" -- "${files[@]}"
 }
 
 build_libxml2_xsd() {
@@ -359,6 +422,13 @@ sqlite_steps() {
 build_stb_image() {
   debian libstb || { fail stb-image "no source package"; return; }
   compile stb-image "-I$source" --
+}
+
+build_stb_image_old() {
+  crate stb_image stb-image-old || { fail stb-image-old "crate not available"; return; }
+  mkdir -p "$tools/build/stb-image-old"
+  cp "$source/src/stb_image.c" "$tools/build/stb-image-old/stb_image.h"
+  compile stb-image-old --
 }
 
 build_tinyxml2() {

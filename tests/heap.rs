@@ -1,5 +1,5 @@
-//! Memory errors: each bad twin is reported for what it is, where it is, and no good one is; runs
-//! without one compute what they compute elsewhere; hostile allocators do no harm.
+//! Memory errors: each bad twin that is claimed is reported for what it is, where it is, and no other
+//! twin is; runs without one compute what they compute elsewhere; hostile allocators do no harm.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn kind(exit: Exit) -> String {
 }
 
 #[test]
-fn bad_twins_are_reported_and_good_ones_are_not() {
+fn what_is_claimed_is_reported_and_nothing_else() {
     let mut wrong = Vec::new();
     let mut checked = 0;
     on_guest_thread(|| {
@@ -54,11 +54,13 @@ fn bad_twins_are_reported_and_good_ones_are_not() {
             for (number, case) in twins.cases().into_iter().enumerate() {
                 let name = format!("{}, {}", twins.name, case.function);
                 let [bad, good] = [b'b', b'g'].map(|which| [number as u8, which, 0, 0, 0]);
+                // What is not claimed goes unseen today: a report would be one more kind to claim.
+                let expected = case.kind.unwrap_or("Valid");
                 // In turns, so that what a bad run leaves behind would show.
                 for _ in 0..2 {
                     let found = kind(run(&mut fast, &bad).exit);
-                    if found != case.kind {
-                        wrong.push(format!("{name}: bad is {found}, expected {}", case.kind));
+                    if found != expected {
+                        wrong.push(format!("{name}: bad is {found}, expected {expected}"));
                     }
                     let found = run(&mut fast, &good).exit;
                     if found != Exit::Valid {
@@ -66,19 +68,16 @@ fn bad_twins_are_reported_and_good_ones_are_not() {
                     }
                 }
                 let replay = exact.replay(&bad);
-                if kind(replay.outcome.exit) != case.kind {
-                    wrong.push(format!(
-                        "{name}: {} in the exact build",
-                        kind(replay.outcome.exit)
-                    ));
+                let found = kind(replay.outcome.exit);
+                if found != expected {
+                    wrong.push(format!("{name}: {found} in the exact build"));
                 }
-                let place = place(&symbols, &replay, twins.has_lines);
-                let expected = match twins.has_lines {
-                    true => (case.function.to_owned(), Some(case.line)),
-                    false => (case.function.to_owned(), None),
-                };
-                if place.as_ref() != Some(&expected) {
-                    wrong.push(format!("{name}: at {place:?}, expected {expected:?}"));
+                if case.kind.is_some() {
+                    let place = place(&symbols, &replay, twins.has_lines);
+                    let line = twins.has_lines.then_some(case.line);
+                    if place != Some((case.function.to_owned(), line)) {
+                        wrong.push(format!("{name}: at {place:?}, expected line {}", case.line));
+                    }
                 }
                 checked += 1;
             }
@@ -90,7 +89,7 @@ fn bad_twins_are_reported_and_good_ones_are_not() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(checked >= 90, "only {checked} cases");
+    assert!(checked >= 120, "only {checked} cases");
 }
 
 /// Function and line of the innermost frame in the twins' own source.
@@ -104,11 +103,15 @@ fn place(symbols: &Symbols, replay: &Replay, has_lines: bool) -> Option<(String,
             .file
             .as_ref()
             .is_some_and(|file| file.contains("twins.")),
-        false => frame.function.starts_with("twins::"),
+        false => {
+            let private = frame.function.strip_prefix(".L");
+            let name = private.unwrap_or(&frame.function);
+            name.starts_with("twins")
+        }
     });
     let frame = own.next()?;
     let name = frame.function.split('(').next().unwrap_or_default();
-    let name = name.rsplit("::").next().unwrap_or_default();
+    let name = name.rsplit([':', '.']).next().unwrap_or_default();
     Some((name.to_owned(), frame.line.filter(|_| has_lines)))
 }
 

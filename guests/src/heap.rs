@@ -18,13 +18,15 @@ pub struct Twins {
 pub struct Case {
     /// Its function.
     pub function: &'static str,
-    /// The kind of error, as findings name it.
-    pub kind: &'static str,
+    /// The kind of error, as findings name it; nothing if nobody claims to see it.
+    pub kind: Option<&'static str>,
+    /// The kind of weakness, by its number in the Common Weakness Enumeration.
+    pub cwe: u32,
     /// The line of the error, counted from 1.
     pub line: u32,
 }
 
-/// C, C++ and Rust, optimised and not.
+/// C, C++, Rust and Zig, optimised and not.
 pub const TWINS: &[Twins] = &[
     Twins {
         name: "twins.c -O0",
@@ -63,6 +65,19 @@ pub const TWINS: &[Twins] = &[
         source: include_str!("../heap/src/twins.rs"),
         has_lines: false,
     },
+    // Its lines would hold the path of its source.
+    Twins {
+        name: "twins.zig -O0",
+        wasm: include_bytes!("../heap/wasm/twins-zig-O0.wasm"),
+        source: include_str!("../heap/src/twins.zig"),
+        has_lines: false,
+    },
+    Twins {
+        name: "twins.zig -O2",
+        wasm: include_bytes!("../heap/wasm/twins-zig-O2.wasm"),
+        source: include_str!("../heap/src/twins.zig"),
+        has_lines: false,
+    },
 ];
 
 impl Twins {
@@ -72,21 +87,22 @@ impl Twins {
     /// When the source does not have the form that `guests/heap/src/twins.c` describes.
     pub fn cases(&self) -> Vec<Case> {
         let mut found: Vec<Case> = Vec::new();
-        let mut kind = None;
+        let mut of = None;
         for (line, text) in (1..).zip(self.source.lines()) {
             if let Some(rest) = text.strip_prefix("// case: ") {
-                kind = rest.split(' ').next();
-            } else if let (Some(of), true) = (kind, !text.starts_with("#[")) {
+                of = rest.split_once(" CWE-");
+            } else if let (Some((kind, cwe)), true) = (of, !text.starts_with("#[")) {
                 let name = text
                     .split('(')
                     .next()
                     .and_then(|head| head.split(' ').next_back());
                 found.push(Case {
                     function: name.expect("a function follows"),
-                    kind: of,
+                    kind: Some(kind).filter(|kind| *kind != "unclaimed"),
+                    cwe: cwe.parse().expect("a weakness has a number"),
                     line: 0,
                 });
-                kind = None;
+                of = None;
             }
             if text.ends_with("// BAD") {
                 let case = found.last_mut().expect("inside of a case");
@@ -102,8 +118,21 @@ impl Twins {
 mod tests {
     use super::*;
 
+    /// The weaknesses of which there must be a case.
+    const WEAKNESSES: [u32; 11] = [121, 122, 124, 126, 127, 415, 416, 457, 476, 590, 761];
+
     #[test]
-    fn every_case_has_a_kind_and_a_line() {
+    fn there_are_cases_of_all_weaknesses() {
+        let unoptimised = TWINS.iter().filter(|twins| twins.name.ends_with("-O0"));
+        let cases: Vec<Case> = unoptimised.flat_map(Twins::cases).collect();
+        assert!(cases.len() >= 60, "only {} cases", cases.len());
+        for weakness in WEAKNESSES {
+            assert!(cases.iter().any(|case| case.cwe == weakness), "{weakness}");
+        }
+    }
+
+    #[test]
+    fn every_case_has_a_line() {
         for twins in TWINS {
             let cases = twins.cases();
             assert!(cases.len() >= 6, "{}", twins.name);

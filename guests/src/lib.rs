@@ -29,5 +29,7 @@ pub use generator::{GENERATORS, Generator, generator};
 pub use heap::{Case, TWINS, Twins};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};
 pub use semantic::{SEMANTIC, is_semantic};
-pub use subject::{FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built};
+pub use subject::{
+    FIXED_IN, MEMORY_FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built,
+};
 pub use wat::{WAT, Wat, wat};

@@ -9,8 +9,10 @@ pub const SUBJECTS: &[&str] = &[
     "json-small",
     "cjson",
     "expat",
+    "expat-old",
     "libpng",
     "libxml2",
+    "libxml2-old",
     "libxml2-xsd",
     "lua",
     "lua-load",
@@ -30,8 +32,11 @@ pub const SUBJECTS: &[&str] = &[
     "sqlite-steps-checked",
     "sqlite-steps-old",
     "stb-image",
+    "stb-image-old",
     "tinyxml2",
     "zlib",
+    "zlib-header",
+    "zlib-header-old",
     "libcxx-trim",
     "onig-email",
     "onig-java",
@@ -63,6 +68,14 @@ pub const FIXED_IN: &[(&str, &str)] = &[
     ("rust-naga-old", "rust-naga"),
     ("rust-wasm-old", "rust-wasm"),
     ("sqlite-steps-old", "sqlite-steps-checked"),
+];
+
+/// Likewise, where only a build that watches the heap sees the bugs.
+pub const MEMORY_FIXED_IN: &[(&str, &str)] = &[
+    ("expat-old", "expat"),
+    ("libxml2-old", "libxml2"),
+    ("stb-image-old", "stb-image"),
+    ("zlib-header-old", "zlib-header"),
 ];
 
 /// A subject that is not built. Its text says how to build it.

@@ -1,7 +1,8 @@
 // Small programs with a memory error each, and their good twins.
 //
 // The first byte of the input is the number of a case, the second whether it is the bad one (`b`). A comment above a case
-// says what a sanitised run must call it, and of which kind of weakness (CWE) it is; the comment BAD marks its line.
+// says what a sanitised run must call it, or that it is none of what is looked for (`unclaimed`), and of which kind of
+// weakness (CWE) it is; the comment BAD marks its line.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -277,6 +278,119 @@ CASE realloc_of_a_freed_block(int bad, const uint8_t *data, size_t size) {
   free(p);
 }
 
+// case: heap-overflow CWE-124
+CASE fill_before_start(int bad, const uint8_t *data, size_t size) {
+  char *p = hide(malloc(32));
+  size_t all = (size_t)hide((void *)32);
+  memset(bad ? p - 4 : p, 7, all); // BAD
+  sink = p[3];
+  free(p);
+}
+
+// case: heap-overflow CWE-127
+CASE copy_from_before_start(int bad, const uint8_t *data, size_t size) {
+  char *from = hide(calloc(32, 1));
+  char *to = hide(malloc(32));
+  size_t all = (size_t)hide((void *)32);
+  memcpy(to, bad ? from - 1 : from, all); // BAD
+  sink = to[0];
+  free(to);
+  free(from);
+}
+
+// case: invalid-free CWE-761
+CASE realloc_of_the_middle(int bad, const uint8_t *data, size_t size) {
+  char *p = hide(malloc(64));
+  p = hide(realloc(bad ? p + 16 : p, 128)); // BAD
+  free(p);
+}
+
+// case: null-access CWE-476
+CASE copy_to_null(int bad, const uint8_t *data, size_t size) {
+  char there[16];
+  char *p = hide(bad ? 0 : there);
+  memcpy(p, data, sink * 0 + 2); // BAD
+  sink = there[1];
+}
+
+// case: unclaimed CWE-121
+CASE write_after_a_local(int bad, const uint8_t *data, size_t size) {
+  char local[16];
+  char *p = hide(local);
+  p[bad ? 16 : 15] = 1; // BAD
+  sink = local[3];
+}
+
+// case: unclaimed CWE-124
+CASE write_before_a_local(int bad, const uint8_t *data, size_t size) {
+  char local[16];
+  char *p = hide(local);
+  p[bad ? -1 : 0] = 1; // BAD
+  sink = local[3];
+}
+
+// case: unclaimed CWE-126
+CASE read_after_a_local(int bad, const uint8_t *data, size_t size) {
+  int local[4] = {1, 2, 3, 4};
+  int *p = hide(local);
+  sink = p[bad ? 4 : 3]; // BAD
+}
+
+// case: unclaimed CWE-127
+CASE read_before_a_local(int bad, const uint8_t *data, size_t size) {
+  int local[4] = {1, 2, 3, 4};
+  int *p = hide(local);
+  sink = p[bad ? -1 : 0]; // BAD
+}
+
+// case: unclaimed CWE-126
+CASE read_after_a_global(int bad, const uint8_t *data, size_t size) {
+  static int global[4] = {1, 2, 3, 4};
+  int *p = hide(global);
+  sink = p[bad ? 4 : 3]; // BAD
+}
+
+// case: unclaimed CWE-122
+CASE from_field_to_field(int bad, const uint8_t *data, size_t size) {
+  struct { char name[8]; int role; } *p = hide(calloc(1, sizeof *p));
+  char *name = hide(p->name);
+  name[bad ? 8 : 7] = 1; // BAD
+  sink = p->role;
+  free(p);
+}
+
+// case: unclaimed CWE-122
+CASE over_the_red_zone(int bad, const uint8_t *data, size_t size) {
+  char *p = hide(malloc(16)), *q = hide(malloc(4096));
+  p[bad ? q - p : 0] = 1; // BAD
+  free(hide(q));
+  free(hide(p));
+}
+
+// case: unclaimed CWE-124
+CASE one_write_over_the_start(int bad, const uint8_t *data, size_t size) {
+  char *p = hide(malloc(16));
+  struct { int value; } __attribute__((packed)) *unaligned = hide(bad ? p - 2 : p + 2);
+  unaligned->value = 1; // BAD
+  free(hide(p));
+}
+
+// case: unclaimed CWE-457
+CASE read_of_fresh_memory(int bad, const uint8_t *data, size_t size) {
+  int *p = hide(malloc(16));
+  if (!bad) p[2] = 1;
+  sink = p[2] ? 1 : 2; // BAD
+  free(p);
+}
+
+// case: unclaimed CWE-457
+CASE read_of_a_fresh_local(int bad, const uint8_t *data, size_t size) {
+  int local[4];
+  int *p = hide(local);
+  if (!bad) p[2] = 1;
+  sink = p[2] ? 1 : 2; // BAD
+}
+
 typedef void twin(int bad, const uint8_t *data, size_t size);
 
 static twin *const twins[] = {
@@ -286,10 +400,16 @@ static twin *const twins[] = {
     read_after_free,     write_after_free,     old_pointer_after_realloc, list_freed_while_walked, freed_twice,
     freed_twice_with_others_between, free_of_the_middle, free_of_a_global, free_of_the_stack, read_of_null,
     write_to_null,       write_to_constant,    read_past_the_input, aligned_block,    text_after_free,
-    many_blocks_later,   realloc_of_a_freed_block,
+    many_blocks_later,   realloc_of_a_freed_block, fill_before_start, copy_from_before_start, realloc_of_the_middle,
+    copy_to_null,        write_after_a_local,  write_before_a_local, read_after_a_local, read_before_a_local,
+    read_after_a_global, from_field_to_field,  over_the_red_zone,  one_write_over_the_start, read_of_fresh_memory,
+    read_of_a_fresh_local,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  // A frame, so that what leaves a case's own frame comes here and not to what lies behind the stack.
+  char frame[64];
+  hide(frame);
   if (size < 2 || data[0] >= sizeof twins / sizeof *twins) return -1;
   twins[data[0]](data[1] == 'b', data, size);
   return 0;

@@ -59,13 +59,35 @@ fn null(bad: bool) {
     hide(unsafe { p.read_volatile() }); // BAD
 }
 
-const TWINS: [fn(bool); 6] = [
+// case: double-free CWE-415
+#[inline(never)]
+fn dropped_twice(bad: bool) {
+    let b = Box::into_raw(hide(Box::new(5_u64)));
+    drop(unsafe { Box::from_raw(b) });
+    if bad {
+        drop(unsafe { Box::from_raw(hide(b)) }); // BAD
+    }
+}
+
+// case: unclaimed CWE-457
+#[inline(never)]
+fn read_of_fresh_memory(bad: bool) {
+    let mut b = hide(Box::<u32>::new_uninit());
+    if !bad {
+        b.write(1);
+    }
+    hide(unsafe { b.assume_init_read() }); // BAD
+}
+
+const TWINS: [fn(bool); 8] = [
     write_past_a_vector,
     unchecked_index,
     read_of_a_dropped_box,
     pointer_into_a_grown_vector,
     before_the_start,
     null,
+    dropped_twice,
+    read_of_fresh_memory,
 ];
 
 #[unsafe(no_mangle)]
