@@ -40,7 +40,7 @@ ours() {
   local said line
   said=$(target/release/sandglass repro "guests/heap/wasm/twins-$1-O$2.wasm" "$3" --sanitize heap 2>&1 || true)
   line=$(sed -n "s/^ *#[0-9]* .*twins\.$1:\([0-9]*\):.*/\1/p" <<< "$said" | head -1)
-  said=$(sed -n 's/.*memory error: \([a-z-]*\).*/\1/p' <<< "$said" | head -1)
+  said=$(sed -n 's/.*memory error: \([a-z-]*\).*/\1/p; s/.*: stack overflow.*/stack-overflow/p' <<< "$said" | head -1)
   [ -n "$said" ] && echo "$said$(at "$line")" || echo –
 }
 
@@ -66,6 +66,7 @@ why() {
     esac ;;
   –/*stack*) echo "no red zones in frames" ;;
   –/*global*) echo "no red zones between globals" ;;
+  stack-overflow/–) echo "native stacks are larger" ;;
   */–) echo "its blocks have a byte at least" ;;
   –/*) echo "only the last byte of an access is looked up" ;;
   esac

@@ -148,6 +148,8 @@ pub(crate) struct HeapFunctions {
     pub(crate) texts: Vec<(u32, Text)>,
     /// Active data segments named `.rodata`, as addresses.
     pub(crate) constants: Vec<Range<u32>>,
+    /// Is the first global named as linkers name the stack pointer?
+    names_stack: bool,
     /// The lowest address of a data segment.
     pub(crate) data_start: Option<u32>,
     /// One past the highest, 0 if there is none.
@@ -233,6 +235,17 @@ impl HeapFunctions {
         NULL_BYTES.min(data).min(stack.unwrap_or(NULL_BYTES))
     }
 
+    /// The stack, which grows down from `stack_top`, must not come below this: the end of the data before
+    /// it, else address 0. Known only where the stack pointer has its name.
+    pub(crate) fn stack_low(&self, stack_top: Option<u32>) -> Option<u32> {
+        let top = stack_top.filter(|_| self.names_stack)?;
+        Some(if self.data_end <= top {
+            self.data_end
+        } else {
+            0
+        })
+    }
+
     fn read_data(&mut self, wasm: &[u8]) {
         let mut segments = Vec::new();
         let mut constant = Vec::new();
@@ -257,6 +270,12 @@ impl HeapFunctions {
                         continue;
                     };
                     for names in names.into_iter().map_while(Result::ok) {
+                        if let Name::Global(names) = &names {
+                            let mut names = names.clone().into_iter().map_while(Result::ok);
+                            self.names_stack |= names.any(|naming| {
+                                naming.index == 0 && naming.name == "__stack_pointer"
+                            });
+                        }
                         if let Name::Data(names) = names {
                             let names = names.into_iter().map_while(Result::ok);
                             let named = names.filter(|naming| {
@@ -333,6 +352,20 @@ mod tests {
             let (found, support) = find(text);
             assert_eq!(support, expected, "{text}");
             assert!(found.roles.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_stack_ends_where_data_does() {
+        for (name, top, expected) in [
+            ("__stack_pointer", 1024, Some(0)),
+            ("__stack_pointer", 65536, Some(1027)),
+            ("next", 65536, None),
+        ] {
+            let (found, _) = find(&format!(
+                r#"(module (memory 1) (global ${name} (mut i32) (i32.const {top})) (data (i32.const 1024) "abc"))"#
+            ));
+            assert_eq!(found.stack_low(Some(top)), expected, "{name} {top}");
         }
     }
 

@@ -67,7 +67,7 @@ use passes::{
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 13;
+pub const PASS_VERSION: u32 = 14;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -138,8 +138,8 @@ struct Instrumenter {
 struct WatchedHeap {
     functions: HeapFunctions,
     map: HeapMap,
-    /// Is the first global a stack pointer?
-    has_stack: bool,
+    /// What the first global starts with, if it can be a stack pointer.
+    stack_top: Option<u32>,
 }
 
 impl Instrumenter {
@@ -261,7 +261,7 @@ impl Instrumenter {
         let enter = host
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
-        let heap = self.watch_heap();
+        let heap = self.watch_heap(host.overflow);
         let block = self.count_blocks();
         let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
@@ -439,7 +439,7 @@ impl Instrumenter {
     }
 
     /// Adds what checks accesses, where there is a memory that can be watched.
-    fn watch_heap(&mut self) -> Option<(heap::Heap, heap_wrap::Keeper)> {
+    fn watch_heap(&mut self, overflow: FunctionId) -> Option<(heap::Heap, heap_wrap::Keeper)> {
         let watched = self.heap.take()?;
         let memory = self.narrow_memory()?;
         let mut import = |name: &str, params: usize, results: usize| {
@@ -450,6 +450,7 @@ impl Instrumenter {
             access: import("heap_access", 3, 0),
             range: import("heap_range", 4, 0),
             text: import("heap_text", 6, 0),
+            overflow,
         };
         let keeper = heap_wrap::Keeper {
             want: import("heap_want", 2, 1),
@@ -468,7 +469,7 @@ impl Instrumenter {
             &judge,
             memory,
             watched.map.null_bytes,
-            watched.has_stack,
+            watched.stack_top,
         );
         self.heap = Some(watched);
         Some((heap, keeper))
@@ -559,7 +560,7 @@ impl WatchedHeap {
         WatchedHeap {
             functions,
             map,
-            has_stack: stack_top.is_some(),
+            stack_top,
         }
     }
 }

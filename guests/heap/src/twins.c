@@ -313,6 +313,15 @@ CASE copy_to_null(int bad, const uint8_t *data, size_t size) {
   sink = there[1];
 }
 
+static __attribute__((noinline)) void write_to(char *p) { *(volatile char *)p = 1; }
+
+// case: stack-overflow CWE-121
+CASE more_than_the_stack(int bad, const uint8_t *data, size_t size) {
+  size_t all = (size_t)hide((void *)(bad ? 100000 : 100));
+  char array[all]; // BAD
+  write_to(array);
+}
+
 // case: unclaimed CWE-121
 CASE write_after_a_local(int bad, const uint8_t *data, size_t size) {
   char local[16];
@@ -401,9 +410,9 @@ static twin *const twins[] = {
     freed_twice_with_others_between, free_of_the_middle, free_of_a_global, free_of_the_stack, read_of_null,
     write_to_null,       write_to_constant,    read_past_the_input, aligned_block,    text_after_free,
     many_blocks_later,   realloc_of_a_freed_block, fill_before_start, copy_from_before_start, realloc_of_the_middle,
-    copy_to_null,        write_after_a_local,  write_before_a_local, read_after_a_local, read_before_a_local,
-    read_after_a_global, from_field_to_field,  over_the_red_zone,  one_write_over_the_start, read_of_fresh_memory,
-    read_of_a_fresh_local,
+    copy_to_null,        more_than_the_stack,  write_after_a_local, write_before_a_local, read_after_a_local,
+    read_before_a_local, read_after_a_global,  from_field_to_field, over_the_red_zone,   one_write_over_the_start,
+    read_of_fresh_memory, read_of_a_fresh_local,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -14,6 +14,8 @@
 //!                                    (i32.const 0x7f))
 //!                           if  (call $refuse (i32.add (local.get $a) (i32.const 8)) (i32.const <bytes>) (i32.const <site>))  end
 //!                           i32.load offset=8
+//! global.set $sp            global.set $sp
+//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $overflow)  end
 //! memory.fill               (call $range <address> <size> <writes> <site>)  memory.fill
 //! (in `strlen`)             (call $text <kind> <arguments> <site>), and no checks in its body
 //! ```
@@ -57,6 +59,10 @@ pub(crate) struct Heap {
     freeing: BTreeSet<FunctionId>,
     indirect_frees: bool,
     stack_pointer: Option<GlobalId>,
+    /// The stack pointer again, if it must not come below an address, and that address.
+    stack_low: Option<(GlobalId, u32)>,
+    /// The host's: ends the run.
+    overflow: FunctionId,
     null_bytes: u32,
     has_constants: bool,
 }
@@ -67,6 +73,8 @@ pub(crate) struct Judge {
     pub(crate) access: FunctionId,
     pub(crate) range: FunctionId,
     pub(crate) text: FunctionId,
+    /// Of the stack.
+    pub(crate) overflow: FunctionId,
 }
 
 /// The bytes and the direction of an access in one number.
@@ -82,7 +90,7 @@ impl Heap {
         judge: &Judge,
         memory: MemoryId,
         null_bytes: u32,
-        has_stack: bool,
+        stack_top: Option<u32>,
     ) -> Heap {
         let pages = Some(SHADOW_PAGES);
         let shadow = module
@@ -102,6 +110,7 @@ impl Heap {
         let exempt = calls::only_called_by(module, all.collect());
         let texts = functions.texts.iter();
         let stack_pointer = module.globals.iter().next().map(|global| global.id());
+        let stack_pointer = stack_pointer.filter(|_| stack_top.is_some());
         Heap {
             memory,
             shadow,
@@ -112,7 +121,9 @@ impl Heap {
             exempt,
             freeing,
             indirect_frees,
-            stack_pointer: stack_pointer.filter(|_| has_stack),
+            stack_pointer,
+            stack_low: stack_pointer.zip(functions.stack_low(stack_top)),
+            overflow: judge.overflow,
             null_bytes,
             has_constants: !functions.constants.is_empty(),
         }
@@ -138,9 +149,15 @@ impl Heap {
         let checked = checks(module, body(module, id), &context);
         let mut scratch = Scratch::default();
         let wanted = |_: &Module, place, instr: &Instr, loc: InstrLocId| {
-            !loc.is_default() && (checked.contains_key(&place) || self.is_bulk(instr))
+            let is_ours = checked.contains_key(&place) || self.is_bulk(instr);
+            !loc.is_default() && (is_ours || self.sets_stack(instr))
         };
         rewrite(module, id, wanted, |module, code, place, instr, loc| {
+            if self.sets_stack(&instr) {
+                code.op_at(instr, loc);
+                self.check_stack(module, id, code);
+                return;
+            }
             let Some(access) = Access::of(&instr) else {
                 self.check_bulk(module, &mut scratch, code, &instr, loc);
                 code.op_at(instr, loc);
@@ -199,6 +216,25 @@ impl Heap {
             .i32(loc.data().cast_signed())
             .call(self.refuse);
         code.when(body_mut(module, id), refuse);
+    }
+
+    fn sets_stack(&self, instr: &Instr) -> bool {
+        let Instr::GlobalSet(ir::GlobalSet { global }) = instr else {
+            return false;
+        };
+        self.stack_low
+            .is_some_and(|(pointer, _)| pointer == *global)
+    }
+
+    /// A stack that comes first wraps, to addresses that no memory of ours has: negative ones. Above
+    /// where it began is no error: there are programs with several stacks.
+    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code) {
+        let (pointer, low) = self.stack_low.expect("see `sets_stack`");
+        code.global_get(pointer).i32(low.cast_signed());
+        code.bin(BinaryOp::I32LtS);
+        let mut overflow = Code::default();
+        overflow.call(self.overflow);
+        code.when(body_mut(module, id), overflow);
     }
 
     fn is_bulk(&self, instr: &Instr) -> bool {
