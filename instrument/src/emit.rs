@@ -146,6 +146,20 @@ impl Code {
     }
 }
 
+/// The type of what a store takes.
+pub(crate) fn stored_type(kind: StoreKind) -> ValType {
+    match kind {
+        StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
+        StoreKind::I64 { .. }
+        | StoreKind::I64_8 { .. }
+        | StoreKind::I64_16 { .. }
+        | StoreKind::I64_32 { .. } => ValType::I64,
+        StoreKind::F32 => ValType::F32,
+        StoreKind::F64 => ValType::F64,
+        StoreKind::V128 => ValType::V128,
+    }
+}
+
 /// A new instruction sequence of `func` holding `code`.
 pub(crate) fn sequence(func: &mut LocalFunction, ty: InstrSeqType, code: Code) -> InstrSeqId {
     let mut seq = func.builder_mut().dangling_instr_seq(ty);

@@ -24,14 +24,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use walrus::ir::{
-    self, BinaryOp, ExtendedLoad, Instr, InstrLocId, InstrSeqType, LoadKind, StoreKind,
-};
+use walrus::ir::{self, BinaryOp, ExtendedLoad, Instr, InstrLocId, InstrSeqType, LoadKind};
 use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType};
 
 use crate::addresses::{Access, Base, Context, checks};
 use crate::calls;
-use crate::emit::{Code, body, body_mut, rewrite};
+use crate::emit::{Code, body, body_mut, rewrite, stored_type};
 use crate::heap_functions::{HeapFunctions, Role, Text};
 
 /// Bytes of a granule, as a shift.
@@ -338,19 +336,11 @@ fn load_byte(code: &mut Code, memory: MemoryId) {
     code.load(memory, kind, 1, 0);
 }
 
+/// The type of what is stored; lanes are of vectors.
 fn value_type(instr: &Instr) -> ValType {
-    let Instr::Store(ir::Store { kind, .. }) = instr else {
-        return ValType::V128;
-    };
-    match kind {
-        StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
-        StoreKind::I64 { .. }
-        | StoreKind::I64_8 { .. }
-        | StoreKind::I64_16 { .. }
-        | StoreKind::I64_32 { .. } => ValType::I64,
-        StoreKind::F32 => ValType::F32,
-        StoreKind::F64 => ValType::F64,
-        StoreKind::V128 => ValType::V128,
+    match instr {
+        Instr::Store(ir::Store { kind, .. }) => stored_type(*kind),
+        _ => ValType::V128,
     }
 }
 

@@ -353,9 +353,7 @@ impl Family<'_> {
             [pointer, new, old, bytes],
         );
         let mut known = Code::default();
-        self.size_of(&mut known, pointer);
-        known.tee(old).i32(UNKNOWN).bin(BinaryOp::I32Eq);
-        draft.choose(&mut known, Some(I), theirs, ours);
+        self.by_owner(&mut draft, &mut known, [pointer, old], theirs, ours);
         code.get(pointer);
         draft.choose(&mut code, Some(I), known, fresh);
         draft.finish(module, vec![pointer, bytes], code)
@@ -385,16 +383,24 @@ impl Family<'_> {
             [pointer, new, old, bytes],
         );
         let mut code = Code::default();
-        self.size_of(&mut code, pointer);
-        code.tee(old).i32(UNKNOWN).bin(BinaryOp::I32Eq);
-        draft.choose(&mut code, Some(I), theirs, ours);
+        self.by_owner(&mut draft, &mut code, [pointer, old], theirs, ours);
         draft.finish(module, vec![pointer, size, alignment, bytes], code)
     }
 
-    fn size_of(&self, code: &mut Code, pointer: LocalId) {
+    /// `theirs` for a block from elsewhere, else `ours`, with its size in a local.
+    fn by_owner(
+        &self,
+        draft: &mut Draft,
+        code: &mut Code,
+        [pointer, bytes]: [LocalId; 2],
+        theirs: Code,
+        ours: Code,
+    ) {
         code.get(pointer).global_get(self.site);
         code.i32(0).global_set(self.site);
         code.call(self.keeper.size);
+        code.tee(bytes).i32(UNKNOWN).bin(BinaryOp::I32Eq);
+        draft.choose(code, Some(I), theirs, ours);
     }
 
     /// Allocates with the arguments on the stack, copies what fits, gives the old block back and
@@ -472,12 +478,10 @@ impl Family<'_> {
         let [pointer, bytes] = [(); 2].map(|()| module.locals.add(I));
         let mut draft = Draft::new(module, 1, 1, "__sandglass_usable_size");
         let mut code = Code::default();
-        self.size_of(&mut code, pointer);
-        code.tee(bytes).i32(UNKNOWN).bin(BinaryOp::I32Eq);
         let (mut theirs, mut ours) = (Code::default(), Code::default());
         theirs.get(pointer).call(id);
         ours.get(bytes);
-        draft.choose(&mut code, Some(I), theirs, ours);
+        self.by_owner(&mut draft, &mut code, [pointer, bytes], theirs, ours);
         draft.finish(module, vec![pointer], code)
     }
 }

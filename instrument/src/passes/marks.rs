@@ -12,12 +12,10 @@
 //! Bulk writes mark through a function, block by block.
 
 use std::collections::BTreeMap;
-use walrus::ir::{
-    self, BinaryOp, Instr, InstrLocId, InstrSeqType, LoadSimdKind, StoreKind, UnaryOp,
-};
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqType, LoadSimdKind, UnaryOp};
 use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
 
-use crate::emit::{Code, rewrite};
+use crate::emit::{Code, rewrite, stored_type};
 
 /// Bytes of one block, as a shift.
 pub const BLOCK_SHIFT: u32 = 12;
@@ -258,19 +256,6 @@ fn lane_width(kind: LoadSimdKind) -> Option<u64> {
         LoadSimdKind::V128Store32Lane(_) => Some(4),
         LoadSimdKind::V128Store64Lane(_) => Some(8),
         _ => None,
-    }
-}
-
-fn stored_type(kind: StoreKind) -> ValType {
-    match kind {
-        StoreKind::I32 { .. } | StoreKind::I32_8 { .. } | StoreKind::I32_16 { .. } => ValType::I32,
-        StoreKind::I64 { .. }
-        | StoreKind::I64_8 { .. }
-        | StoreKind::I64_16 { .. }
-        | StoreKind::I64_32 { .. } => ValType::I64,
-        StoreKind::F32 => ValType::F32,
-        StoreKind::F64 => ValType::F64,
-        StoreKind::V128 => ValType::V128,
     }
 }
 
