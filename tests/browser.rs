@@ -208,6 +208,7 @@ fn large_campaign(root: &Path) {
             args: vec![hostile.clone()],
             stub_imports: false,
             sanitize_heap: false,
+            sanitize_sample: false,
             cost_model: CostModel::Plain,
         },
         generator: None,

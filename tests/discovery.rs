@@ -109,6 +109,7 @@ fn campaigns(
                 settings: settings.clone(),
                 slow_factor: 100,
                 targets: Arc::default(),
+                reruns: false,
                 spec: find(guidance).expect("a guidance"),
             };
             campaign(
@@ -128,6 +129,7 @@ fn campaign(mut engine: Engine, [fast, compares]: &mut [Sandbox; 2]) -> Option<u
             let sandbox = match batch.variant(index) {
                 Variant::Fast => &mut *fast,
                 Variant::Compares => &mut *compares,
+                Variant::Heap => unreachable!("nothing is run again"),
             };
             sandbox.run(&input, batch.interest(), batch.wants_detail(index))
         });

@@ -14,6 +14,7 @@
 //! │     meanwhile: the last batch's inputs and events, and the checkpoint, to disk
 //! │     then: outcomes in order ─▶ findings replayed ─▶ engine.judge ─▶ new findings to disk at once
 //! │  engine.end_batch ─▶ decisions
+//! │  engine.next_reruns ─▶ workers run them where memory is watched ─▶ engine.judge_reruns
 //! └──┘
 //! ```
 //!
@@ -28,7 +29,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use sandglass_engine::{Batch, Config, Detail, Engine, Exit, Judging, Outcome, Scratch};
+use sandglass_engine::{
+    Batch, Config, Decision, Detail, Engine, Exit, Judging, Outcome, Scratch, Variant,
+};
 
 use crate::event::{Ended, Summary};
 use crate::report::Reporter;
@@ -62,8 +65,8 @@ const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as
 
 /// Who finds out where a finding ended: replays it in a build that knows.
 pub trait Replayer {
-    /// How and where a finding ended, symbolised.
-    fn ending(&mut self, exit: Exit, detail: &Detail) -> Result<Ending>;
+    /// How and where a finding ended that was seen in `variant`, symbolised.
+    fn ending(&mut self, variant: Variant, exit: Exit, detail: &Detail) -> Result<Ending>;
 }
 
 /// What a session needs beside engine, store and workers.
@@ -190,8 +193,11 @@ impl Campaign<'_> {
         let (engine, ledger) = (&mut self.engine, &mut self.ledger);
         let replayer = &mut *self.replayer;
         let ran = running.judge(&mut |outcomes| {
-            let first = batch.first_trial() + judging.judged() as u64;
-            symbolise(replayer, first, outcomes, &mut stacks)?;
+            let first = judging.judged();
+            symbolise(replayer, outcomes, &mut stacks, |nth| {
+                let index = first + nth;
+                (batch.first_trial() + index as u64, batch.variant(index))
+            })?;
             let known = judging.decisions().len();
             engine.judge(&mut judging, outcomes);
             ledger.keep_findings(&judging.decisions()[known..], &stacks)?;
@@ -207,8 +213,10 @@ impl Campaign<'_> {
         match ran {
             Ok(Ran::Cut) => self.give_up(before, &batch, seen, stacks)?,
             Ok(Ran::Enough) => {
-                let decisions = self.engine.end_batch(judging);
+                let mut decisions = self.engine.end_batch(judging);
+                let ran = self.run_reruns(pool, &mut decisions, &mut stacks);
                 self.ledger.decided(decisions, stacks);
+                return ran;
             }
             Err(error) => {
                 // The same batch will fail again: the user should hear of what it found before.
@@ -219,6 +227,35 @@ impl Campaign<'_> {
                 });
             }
         }
+        ran
+    }
+
+    /// Has what is due of a batch run again for memory errors. Where that is given up, the session is
+    /// over, and whoever resumes it repeats the batch.
+    fn run_reruns(
+        &mut self,
+        pool: &mut Pool,
+        decisions: &mut Vec<Decision>,
+        stacks: &mut Stacks,
+    ) -> Result<Ran> {
+        let Some(reruns) = self.engine.next_reruns() else {
+            return Ok(Ran::Enough);
+        };
+        let (engine, ledger) = (&mut self.engine, &mut self.ledger);
+        let replayer = &mut *self.replayer;
+        let mut judged = 0;
+        let ran = pool.start(&reruns.batch).judge(&mut |outcomes| {
+            let first = judged;
+            symbolise(replayer, outcomes, stacks, |nth| {
+                (reruns.trial(first + nth), Variant::Heap)
+            })?;
+            let found = engine.judge_reruns(&reruns, first, outcomes);
+            ledger.keep_findings(&found, stacks)?;
+            decisions.extend(found);
+            judged += outcomes.len();
+            Ok(ControlFlow::Continue(()))
+        });
+        self.is_tail |= !matches!(ran, Ok(Ran::Enough));
         ran
     }
 
@@ -310,19 +347,20 @@ impl Campaign<'_> {
 }
 
 /// Replays findings to learn their stacks, by which the engine tells them apart. In order, on this
-/// thread. `first` is the trial of the first outcome.
+/// thread. `trial` tells which trial an outcome is of, and its variant.
 fn symbolise(
     replayer: &mut dyn Replayer,
-    first: u64,
     outcomes: &mut [Outcome],
     stacks: &mut Stacks,
+    trial: impl Fn(usize) -> (u64, Variant),
 ) -> Result<()> {
-    for (trial, outcome) in (first..).zip(outcomes) {
+    for (nth, outcome) in outcomes.iter_mut().enumerate() {
         let (exit, site) = (outcome.exit, outcome.site);
         if exit.is_finding()
             && let Some(detail) = &mut outcome.detail
         {
-            let ending = replayer.ending(exit, detail)?;
+            let (trial, variant) = trial(nth);
+            let ending = replayer.ending(variant, exit, detail)?;
             detail.stack = Some(ending.key(exit, site));
             stacks.insert(trial, ending);
         }

@@ -16,14 +16,14 @@ use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
 use crate::campaign::budget::Budget;
 use crate::campaign::limits::WantedLimits;
-use crate::cli::args::{CostArg, CoverageArg, FuzzArgs, GuestArgs, ResetArg};
+use crate::cli::args::{CostArg, CoverageArg, FuzzArgs, GuestArgs, ResetArg, SanitizeArg};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
 };
-use crate::target::{Coverage, Module, Reset};
+use crate::target::{Coverage, Module, Reset, check_watchable};
 
 /// Threads at most: beyond it somebody mistyped.
 const WORKERS_MAX: usize = 256;
@@ -62,6 +62,8 @@ pub struct CampaignConfig {
     pub budget: Budget,
     /// Threads.
     pub workers: usize,
+    /// Whether what enters the corpus, and a share of the rest, is run again for memory errors.
+    pub reruns: bool,
     /// Compare every so many executions with a fresh instance; 0 = never.
     pub paranoid: u64,
     /// Whose edges are coverage.
@@ -97,10 +99,13 @@ impl CampaignConfig {
         let generator = generator.filter(|_| is_wanted);
         let coverage = coverage(args.coverage, generator.is_some())?;
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
+        let reset = reset(args.guest.reset);
+        let reruns = reruns(args.guest.sanitize, &module, reset)?;
         Ok(CampaignConfig {
+            reruns,
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
             options: options(&args.guest, &args.target),
-            reset: reset(args.guest.reset),
+            reset,
             wanted,
             guidance,
             settings,
@@ -142,6 +147,7 @@ impl CampaignConfig {
                 args: self.options.args.iter().skip(1).cloned().collect(),
                 stub_imports: self.options.stub_imports,
                 sanitize_heap: self.options.sanitize_heap,
+                sanitize_sample: self.reruns,
                 cost_model: self.options.cost,
             },
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
@@ -186,7 +192,7 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         env: Vec::new(),
         files: Vec::new(),
         stub_imports: guest.stub_imports,
-        sanitize_heap: guest.sanitize.is_some(),
+        sanitize_heap: guest.sanitize == Some(SanitizeArg::Heap),
         generator: false,
         cost: cost_model(guest).unwrap_or_default(),
     }
@@ -198,6 +204,15 @@ pub fn cost_model(guest: &GuestArgs) -> Option<CostModel> {
         CostArg::Plain => CostModel::Plain,
         CostArg::Native => CostModel::Native,
     })
+}
+
+/// Whether a campaign runs a sample again for memory errors: by default where it can.
+pub fn reruns(arg: Option<SanitizeArg>, module: &Module, reset: Reset) -> Result<bool> {
+    match arg {
+        Some(SanitizeArg::Heap | SanitizeArg::None) => Ok(false),
+        Some(SanitizeArg::Sample) => check_watchable(module, reset, "sample").map(|()| true),
+        None => Ok(check_watchable(module, reset, "sample").is_ok()),
+    }
 }
 
 fn coverage(arg: CoverageArg, has_generator: bool) -> Result<Coverage> {

@@ -196,6 +196,9 @@ pub struct Counters {
     /// Behavioural diversity of valid runs, where the guidance measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diversity: Option<DiversityNumbers>,
+    /// Executions that were run again for memory errors.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reruns: u64,
     /// How many executions got to stage 1, to stage 2, and so on, or further.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<u64>,

@@ -170,30 +170,10 @@ impl Target {
         })
     }
 
-    /// Errs where memory errors are to be looked for, and resets need marks or there is nothing to look
-    /// at.
     fn check_sanitizing(&self) -> Result<()> {
-        if !self.options.sanitize_heap {
-            return Ok(());
-        }
-        if self.campaign_build() == Build::Marks {
-            return Err(with_next(
-                "--sanitize heap needs resets by page protection".to_owned(),
-                "the same command without --reset marks",
-            ));
-        }
-        let facts = &self.module.facts;
-        let is_narrow = facts.memories.first().is_some_and(|m| !m.memory64);
-        let support = is_narrow.then(|| heap_support(&self.module.wasm));
-        match unwatched(support) {
-            None => Ok(()),
-            Some(reason) => Err(with_next(
-                format!(
-                    "{}: no heap to watch: {reason}",
-                    show(Path::new(&self.module.path))
-                ),
-                format!("sandglass inspect {}", quote(&self.module.path)),
-            )),
+        match self.options.sanitize_heap {
+            true => check_watchable(&self.module, self.reset, "heap"),
+            false => Ok(()),
         }
     }
 
@@ -220,7 +200,7 @@ impl Target {
 
     /// The build that campaigns use.
     pub fn campaign_build(&self) -> Build {
-        if self.reset == Reset::Marks || !sandglass_sandbox::watching_works() {
+        if needs_marks(self.reset) {
             Build::Marks
         } else if self.options.sanitize_heap {
             Build::Heap
@@ -267,13 +247,41 @@ impl Target {
     }
 }
 
-/// A worker of a campaign: a long-lived instance, a second one for trials that
-/// want comparisons.
+/// Errs where memory errors cannot be looked for: resets need marks, or there is nothing to look at.
+/// `wanted` is what the user wrote behind `--sanitize`.
+pub fn check_watchable(module: &Module, reset: Reset, wanted: &str) -> Result<()> {
+    if needs_marks(reset) {
+        return Err(with_next(
+            format!("--sanitize {wanted} needs resets by page protection"),
+            "the same command without --reset marks",
+        ));
+    }
+    let is_narrow = (module.facts.memories.first()).is_some_and(|memory| !memory.memory64);
+    let support = is_narrow.then(|| heap_support(&module.wasm));
+    match unwatched(support) {
+        None => Ok(()),
+        Some(reason) => Err(with_next(
+            format!(
+                "{}: no heap to watch: {reason}",
+                show(Path::new(&module.path))
+            ),
+            format!("sandglass inspect {}", quote(&module.path)),
+        )),
+    }
+}
+
+fn needs_marks(reset: Reset) -> bool {
+    reset == Reset::Marks || !sandglass_sandbox::watching_works()
+}
+
+/// A worker of a campaign: a long-lived instance, and others for trials that want comparisons or are
+/// run again for memory errors.
 pub struct Worker {
     target: Arc<Target>,
     limits: Limits,
     fast: Sandbox,
     compares: Option<Sandbox>,
+    heap: Option<Sandbox>,
     generator: Option<drawn::Generator>,
     /// For trials that need no counters.
     plain: Option<plain::Plain>,
@@ -295,6 +303,7 @@ impl Worker {
             target: Arc::clone(target),
             limits: *limits,
             compares: None,
+            heap: None,
             generator: None,
             plain: None,
             drawing_build: target.campaign_build(),
@@ -337,6 +346,7 @@ impl Worker {
         self.limits.fuel = fuel;
         self.fast.set_fuel_limit(fuel);
         self.compares = None;
+        self.heap = None;
         if let Some(generator) = &mut self.generator {
             generator.set_fuel_limit(fuel);
         }
@@ -408,19 +418,21 @@ impl Worker {
             Variant::Fast if self.target.is_property() => self.drawing_build,
             Variant::Fast => self.target.campaign_build(),
             Variant::Compares => Build::Compares,
+            Variant::Heap => Build::Heap,
         }
     }
 
     fn sandbox(&mut self, variant: Variant) -> Result<&mut Sandbox> {
-        match variant {
-            Variant::Fast => Ok(&mut self.fast),
-            Variant::Compares => {
-                if self.compares.is_none() {
-                    self.compares = Some(self.target.sandbox(Build::Compares, &self.limits)?);
-                }
-                Ok(self.compares.as_mut().expect("made above"))
-            }
+        let build = self.build(variant);
+        let sandbox = match variant {
+            Variant::Fast => return Ok(&mut self.fast),
+            Variant::Compares => &mut self.compares,
+            Variant::Heap => &mut self.heap,
+        };
+        if sandbox.is_none() {
+            *sandbox = Some(self.target.sandbox(build, &self.limits)?);
         }
+        Ok(sandbox.as_mut().expect("made above"))
     }
 }
 
@@ -467,14 +479,15 @@ impl Runner for Worker {
     fn run_drawing(
         &mut self,
         trial: u64,
+        variant: Variant,
         drawing: Drawing,
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        if self.plain.is_some() && !wants_detail {
+        if self.plain.is_some() && !wants_detail && variant == Variant::Fast {
             return self.draw_plain(trial, drawing, interest);
         }
-        self.draw(trial, Variant::Fast, drawing, interest, wants_detail)
+        self.draw(trial, variant, drawing, interest, wants_detail)
     }
 }
 
@@ -482,6 +495,7 @@ impl Runner for Worker {
 /// campaigns begin long before their first finding.
 pub struct Exact {
     target: Arc<Target>,
+    build: Build,
     limits: Limits,
     sandbox: Option<Sandbox>,
     symbols: Option<Symbols>,
@@ -492,11 +506,20 @@ impl Exact {
     /// For a target, under these limits.
     pub fn new(target: &Arc<Target>, limits: &Limits) -> Exact {
         Exact {
+            build: target.exact_build(),
             target: Arc::clone(target),
             limits: *limits,
             sandbox: None,
             symbols: None,
             generator: None,
+        }
+    }
+
+    /// The same for memory errors, whether or not all executions of the target are watched for them.
+    pub fn watching(target: &Arc<Target>, limits: &Limits) -> Exact {
+        Exact {
+            build: Build::HeapExact,
+            ..Exact::new(target, limits)
         }
     }
 
@@ -543,14 +566,40 @@ impl Exact {
     }
 }
 
-impl Replayer for Exact {
-    fn ending(&mut self, exit: Exit, detail: &Detail) -> Result<Ending> {
+impl Exact {
+    /// How and where a finding ended.
+    pub fn ending(&mut self, exit: Exit, detail: &Detail) -> Result<Ending> {
         match &detail.choices {
             // The input is known, so the generator need not make it again.
             Some(choices) if matches!(exit, Exit::Generator(_)) || self.target.is_property() => {
                 Ok(self.replay_choices(choices)?.0.ending)
             }
             _ => Ok(self.replay(detail.target_input())?.ending),
+        }
+    }
+}
+
+/// Replays a campaign's findings, each in the variant in which it was seen.
+pub struct Replays {
+    exact: Exact,
+    watching: Exact,
+}
+
+impl Replays {
+    /// For a target, under these limits.
+    pub fn new(target: &Arc<Target>, limits: &Limits) -> Replays {
+        Replays {
+            exact: Exact::new(target, limits),
+            watching: Exact::watching(target, limits),
+        }
+    }
+}
+
+impl Replayer for Replays {
+    fn ending(&mut self, variant: Variant, exit: Exit, detail: &Detail) -> Result<Ending> {
+        match variant {
+            Variant::Fast | Variant::Compares => self.exact.ending(exit, detail),
+            Variant::Heap => self.watching.ending(exit, detail),
         }
     }
 }

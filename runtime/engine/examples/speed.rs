@@ -54,6 +54,7 @@ fn campaign(name: &str) {
         // Nothing matters to this target, so trimming would leave hardly anything of the parent.
         settings: BTreeMap::from([("trim".to_owned(), "off".to_owned())]),
         slow_factor: 100,
+        reruns: false,
         ..Config::bare(find(name).expect("it exists"), 1, 64)
     })
     .expect("defaults are right");

@@ -186,6 +186,7 @@ pub fn config(spec: &'static Spec, seed: u64) -> Config {
         input_bytes_max: 64,
         seeds: vec![b"hello".to_vec(), Vec::new()],
         slow_factor: 100,
+        reruns: false,
         ..Config::bare(spec, seed, TOY_PROBES)
     }
 }

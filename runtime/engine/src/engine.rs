@@ -26,6 +26,11 @@ use crate::rng::Rng;
 use crate::settings::{SettingError, Settings};
 use crate::trial::{Detail, Exit, Outcome, StackKey, Status, Variant};
 
+mod rerun;
+
+use rerun::Noted;
+pub use rerun::{RERUN_EVERY, Reruns};
+
 /// What a campaign is, as far as the engine is concerned.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -47,13 +52,16 @@ pub struct Config {
     pub slow_factor: u64,
     /// Which types influence the target's branches; nothing for guidances that do not want it.
     pub targets: Arc<Targets>,
+    /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
+    /// watched. Whoever says so asks for [`Engine::next_reruns`] after each batch.
+    pub reruns: bool,
     /// The guidance.
     pub spec: &'static Spec,
 }
 
 impl Config {
     /// For tests and benches, which care about none of it: no seeds, no tokens, no settings, inputs
-    /// of up to 4,096 bytes, nothing counts as slow. Campaigns of users say all of it.
+    /// of up to 4,096 bytes, nothing counts as slow, nothing is run again. Campaigns of users say all of it.
     pub fn bare(spec: &'static Spec, seed: u64, probes: u32) -> Config {
         Config {
             seed,
@@ -65,6 +73,7 @@ impl Config {
             settings: BTreeMap::new(),
             slow_factor: 0,
             targets: Arc::default(),
+            reruns: false,
             spec,
         }
     }
@@ -138,6 +147,8 @@ pub struct Stats {
     pub fuel_max: u64,
     /// Trials in a full batch.
     pub batch: u32,
+    /// Trials run again where memory is watched. They count for nothing else.
+    pub reruns: u64,
     /// How many trials got to stage 1, to stage 2, and so on, or further; empty if none did.
     pub stages: Vec<u64>,
 }
@@ -177,6 +188,8 @@ pub enum Decision {
         site: u32,
         /// What it cost.
         fuel: u64,
+        /// In which variant it was seen: a memory error is seen in no other.
+        variant: Variant,
         /// The input.
         input: Vec<u8>,
         /// What it was made from, or what a property drew.
@@ -203,7 +216,7 @@ pub enum Decision {
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 4;
+pub const STATE_VERSION: u32 = 5;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +240,8 @@ pub struct Engine {
     seeds: Vec<Arc<[u8]>>,
     tables: Option<(u64, Arc<Tables>)>,
     state: State,
+    /// Empty between batches, for whoever asks for reruns.
+    noted: Noted,
 }
 
 /// A batch that is being judged: how far, and what came of it.
@@ -368,6 +383,7 @@ impl Engine {
             seeds,
             tables: None,
             state,
+            noted: Noted::default(),
         }
     }
 
@@ -434,8 +450,10 @@ impl Engine {
                 judging.is_over = true;
                 return;
             }
-            let trial = batch.first_trial() + judging.judged as u64;
+            let index = judging.judged;
+            let trial = batch.first_trial() + index as u64;
             judging.judged += 1;
+            let known = judging.decisions.len();
             self.count(outcome);
             if let Some(detail) = &outcome.detail {
                 let judged = Judged {
@@ -446,6 +464,10 @@ impl Engine {
                     news: News::default(),
                 };
                 self.judge_one(judged, trial, &mut judging.decisions);
+            }
+            if self.config.reruns {
+                let news = &judging.decisions[known..];
+                self.noted.note((trial, batch, index), outcome, news);
             }
         }
     }
@@ -487,7 +509,9 @@ impl Engine {
     fn judge_one(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
-            decisions.push(self.find(kind, &judged, trial));
+            let made_by = self.state.strategy.guidance().made_by(&judged);
+            let found = (outcome, judged.detail);
+            decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
             let view = view!(self);
             let judgement = self.state.strategy.guidance().found(&view, &judged);
             self.carry_out(judgement, &judged, trial, decisions);
@@ -527,9 +551,13 @@ impl Engine {
         self.state.strategy.guidance().kept(&view, id, judged);
     }
 
-    fn find(&mut self, kind: FindingKind, judged: &Judged<'_>, trial: u64) -> Decision {
-        let (outcome, detail) = (judged.outcome, judged.detail);
-        let made_by = self.state.strategy.guidance().made_by(judged);
+    fn find(
+        &mut self,
+        kind: FindingKind,
+        (outcome, detail): (&Outcome, &Detail),
+        made_by: Option<MadeBy>,
+        (trial, variant): (u64, Variant),
+    ) -> Decision {
         let stack = detail.stack.unwrap_or(StackKey(u64::from(outcome.site)));
         let key = FindingKey { kind, stack };
         let first = self.state.findings.add(key, || FindingRecord {
@@ -539,14 +567,12 @@ impl Engine {
             input_hash: *blake3::hash(detail.target_input()).as_bytes(),
             count: 0,
         });
-        let findings = &self.state.interest.findings;
+        let findings = self.state.interest.findings_like(outcome.exit);
         if findings.is_new(outcome.exit, outcome.site)
             || findings.seen.novelty(&detail.counts).any()
         {
             let interest = Arc::make_mut(&mut self.state.interest);
-            interest
-                .findings
-                .absorb(outcome.exit, outcome.site, &detail.counts);
+            interest.absorb_finding(outcome.exit, outcome.site, &detail.counts);
         }
         Decision::Finding {
             key,
@@ -554,6 +580,7 @@ impl Engine {
             exit: outcome.exit,
             site: outcome.site,
             fuel: outcome.fuel,
+            variant,
             input: detail.target_input().to_vec(),
             choices: detail.choices.clone(),
             made_by,

@@ -30,6 +30,7 @@
 //!     settings: Default::default(),
 //!     slow_factor: 100,
 //!     targets: Default::default(),
+//!     reruns: false,
 //!     spec: find("sandglass").unwrap(),
 //! })?;
 //! let mut findings = Vec::new();
@@ -74,7 +75,10 @@ pub use batch::{Batch, Group, Plan, Scratch};
 pub use choice::{ChoiceSequence, Drawing, Source};
 pub use corpus::{Corpus, Reason, Testcase, TestcaseId};
 pub use dictionary::{DictionaryError, Token, TokenSource};
-pub use engine::{Config, Decision, Engine, Judging, ResumeError, STATE_VERSION, State, Stats};
+pub use engine::{
+    Config, Decision, Engine, Judging, RERUN_EVERY, Reruns, ResumeError, STATE_VERSION, State,
+    Stats,
+};
 pub use feedback::{Interest, Seen};
 pub use finding::{FindingKey, FindingKind, FindingRecord, Findings};
 pub use guidance::{ALL, Spec, find};

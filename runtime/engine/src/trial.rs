@@ -252,6 +252,8 @@ pub enum Variant {
     Fast,
     /// The same, and the operands of comparisons.
     Compares,
+    /// As the first, and a memory error ends the run.
+    Heap,
 }
 
 /// What one trial came to. A boring trial has no detail, and nothing was allocated for it.

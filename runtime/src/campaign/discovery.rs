@@ -5,7 +5,7 @@
 
 use sandglass_engine::choice::text::to_text;
 use sandglass_engine::guidance::MadeBy;
-use sandglass_engine::{Decision, Exit, FindingKey};
+use sandglass_engine::{Decision, Exit, FindingKey, Variant};
 
 use super::ledger::Stacks;
 use crate::event::{Event, Finding, Slow};
@@ -34,6 +34,7 @@ pub(super) enum What {
         key: FindingKey,
         exit: Exit,
         site: u32,
+        variant: Variant,
         ending: Ending,
     },
     /// It costs far more than its size explains.
@@ -51,6 +52,7 @@ impl Discovery {
                 exit,
                 site,
                 fuel,
+                variant,
                 input,
                 choices,
                 trial,
@@ -62,6 +64,7 @@ impl Discovery {
                     key: *key,
                     exit: *exit,
                     site: *site,
+                    variant: *variant,
                     ending: stacks.get(trial).cloned().unwrap_or_default(),
                 };
                 (input, choices, fuel, trial, what)
@@ -137,9 +140,11 @@ impl Discovery {
                 key,
                 exit,
                 site,
+                variant,
                 ending,
             } => {
                 let record = FindingRecord {
+                    sanitize_heap: common.sanitize_heap || *variant == Variant::Heap,
                     made_by: made_by.clone(),
                     kind: key.kind.name().to_owned(),
                     key: format!("{:016x}", key.stack.0),

@@ -327,6 +327,7 @@ fn counters(engine: &Engine) -> Counters {
         unique_traces: engine.diversity().map(Diversity::unique_traces),
         diverse_valid: engine.diversity().map(Diversity::diverse_valid),
         diversity: engine.diversity().map(Into::into),
+        reruns: stats.reruns,
         stages: stats.stages.clone(),
         fuel_total: stats.fuel_total,
         fuel_max: stats.fuel_max,

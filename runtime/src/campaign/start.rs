@@ -22,7 +22,7 @@ use crate::event::{Event, Summary, Warning};
 use crate::report::Reporter;
 use crate::store::record::Record;
 use crate::store::{self, Opened, Store};
-use crate::target::{Exact, Target, Worker};
+use crate::target::{Replays, Target, Worker};
 
 /// Runs a session of a campaign: a new one, or the next one of the folder's.
 pub fn start(
@@ -89,7 +89,7 @@ impl Starting {
             clock,
             entry: target.entry()?,
             workers: config.workers,
-            replayer: &mut Exact::new(&target, &record.limits),
+            replayer: &mut Replays::new(&target, &record.limits),
             reporter,
         };
         run(session, engine, store, &mut pool, is_resumed)
@@ -138,6 +138,7 @@ fn engine_config(
         settings: config.settings.clone(),
         slow_factor: config.slow_factor,
         targets: target.targets(config.guidance)?,
+        reruns: config.reruns,
         spec: config.guidance,
     })
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
 use sandglass_engine::feedback::trace_hash;
-use sandglass_engine::{Detail, Exit, Interest, State, TrapKind, Variant};
+use sandglass_engine::{Detail, Exit, Interest, MemoryError, State, TrapKind, Variant};
 use sandglass_instrument::symbols::Frame;
 
 use super::workers::Runner;
@@ -30,12 +30,14 @@ impl Runner for Scripted {
     fn run(
         &mut self,
         _trial: u64,
-        _variant: Variant,
+        variant: Variant,
         input: &[u8],
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        let executed = self.executed.fetch_add(1, Ordering::Relaxed);
+        // Reruns do not count, but nobody lives longer for them.
+        let first = u64::from(variant != Variant::Heap);
+        let executed = self.executed.fetch_add(first, Ordering::Relaxed);
         if executed >= self.dies_at {
             bail!("killed");
         }
@@ -50,7 +52,10 @@ impl Runner for Scripted {
             }
         }
         let counts: Vec<(u32, u32)> = counts.into_iter().collect();
-        let exit = exit_of(input);
+        let exit = match variant {
+            Variant::Heap if input.len() % 5 == 4 => Exit::Memory(MemoryError::HeapOverflow),
+            _ => exit_of(input),
+        };
         let fuel = 10 + input.len() as u64;
         let is_new = counts
             .iter()
@@ -86,7 +91,7 @@ fn exit_of(input: &[u8]) -> Exit {
 struct Frames;
 
 impl Replayer for Frames {
-    fn ending(&mut self, _: Exit, detail: &Detail) -> Result<Ending> {
+    fn ending(&mut self, _: Variant, _: Exit, detail: &Detail) -> Result<Ending> {
         let input = &detail.input;
         let frames = vec![Frame {
             function: format!("f{}", input.get(2).is_some_and(|b| *b == b'g')),
@@ -142,6 +147,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
         input_bytes_max: 64,
         seeds: vec![b"hello".to_vec(), b"bt".to_vec(), b"but".to_vec()],
         slow_factor: 100,
+        reruns: true,
         ..Config::bare(spec, 1, 64)
     };
     let (store, resumed) = store::open(root)?.begin::<State>(&record)?;
@@ -238,6 +244,12 @@ fn the_number_of_workers_changes_nothing() {
         .unwrap()
         .count();
     assert!(findings >= 2, "the script has bugs to find");
+    let memory = fs::read_dir(roots[0].path().join("findings")).unwrap();
+    let memory = memory.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("memory-")
+    });
+    assert!(memory.count() > 0, "and others that only reruns see");
 }
 
 #[test]
@@ -382,7 +394,12 @@ fn findings_outlive_the_host() {
     for entry in fs::read_dir(undisturbed.path().join("findings")).unwrap() {
         let entry = entry.unwrap();
         let (record, _) = store::finding::read(&entry.path()).unwrap();
-        for after in [1, 2_000] {
+        // Reruns come after their batch.
+        let afters: &[u64] = match &record.kind[..] {
+            "memory" => &[2_000],
+            _ => &[1, 2_000],
+        };
+        for after in afters {
             let root = tempfile::tempdir().unwrap();
             for workers in [1, 3] {
                 let how = How {
@@ -408,7 +425,11 @@ fn findings_say_what_replay_needs() {
     for entry in fs::read_dir(root.path().join("findings")).unwrap() {
         let folder = entry.unwrap().path();
         let (record, input) = store::finding::read(&folder).unwrap();
-        assert!(exit_of(&input).is_finding() || record.kind == "slow");
+        match &record.kind[..] {
+            "slow" => {}
+            "memory" => assert!(record.sanitize_heap && !exit_of(&input).is_finding()),
+            _ => assert!(!record.sanitize_heap && exit_of(&input).is_finding()),
+        }
         assert_eq!(
             folder.file_name().unwrap().to_str().unwrap(),
             record.folder_name()

@@ -55,6 +55,7 @@ pub trait Runner: Send {
     fn run_drawing(
         &mut self,
         trial: u64,
+        _variant: Variant,
         _drawing: Drawing,
         _interest: &Interest,
         _wants_detail: bool,
@@ -271,7 +272,8 @@ impl Worker {
             let trial = batch.first_trial() + index as u64;
             let wants_detail = batch.wants_detail(index);
             let runner = &mut self.runner;
-            return runner.run_drawing(trial, drawing, batch.interest(), wants_detail);
+            let variant = batch.variant(index);
+            return runner.run_drawing(trial, variant, drawing, batch.interest(), wants_detail);
         }
         batch.build(index, &mut self.scratch, &mut self.input);
         self.runner.run(

@@ -160,8 +160,9 @@ pub struct GuestArgs {
     /// How a guest is put back before each execution
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub reset: ResetArg,
-    /// Look for memory errors in each execution: overflows, uses after free and the like end it
-    #[arg(long, value_name = "WHAT", value_enum)]
+    /// Where to look for memory errors: overflows, uses after free and the like [default: a sample,
+    /// where the target's allocator is known]
+    #[arg(long, value_name = "WHERE", value_enum)]
     pub sanitize: Option<SanitizeArg>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
@@ -174,8 +175,12 @@ pub struct GuestArgs {
 /// See [`GuestArgs::sanitize`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SanitizeArg {
-    /// Blocks of the heap, the null page, constant data, and the end of the input
+    /// In each execution: blocks of the heap, the null page, constant data, the end of the input
     Heap,
+    /// In what enters the corpus of a campaign, and in one of 64 executions: run again for it
+    Sample,
+    /// Nowhere
+    None,
 }
 
 /// See [`GuestArgs::cost_model`].

@@ -135,7 +135,9 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
             options.args.extend(record.args.iter().cloned());
         }
         options.stub_imports |= record.stub_imports;
-        options.sanitize_heap |= record.sanitize_heap;
+        if guest.sanitize.is_none() {
+            options.sanitize_heap = record.sanitize_heap;
+        }
         options.cost = record.cost_model;
         if let Some(asked) = cost_model(guest)
             && asked != record.cost_model

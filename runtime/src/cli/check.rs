@@ -143,9 +143,11 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
             guest.args.clone_from(&record.target.args);
         }
         guest.stub_imports |= record.target.stub_imports;
-        if record.target.sanitize_heap {
-            guest.sanitize = Some(SanitizeArg::Heap);
-        }
+        guest.sanitize = guest.sanitize.or(Some(match &record.target {
+            target if target.sanitize_heap => SanitizeArg::Heap,
+            target if target.sanitize_sample => SanitizeArg::Sample,
+            _ => SanitizeArg::None,
+        }));
         if let (None, Some(generator)) = (&guest.generator, &record.generator) {
             guest.generator = Some(PathBuf::from(&generator.path));
         }

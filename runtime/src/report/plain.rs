@@ -109,6 +109,10 @@ impl Plain {
                 plural(summary.findings_ahead, "finding")
             ));
         }
+        let reruns = match summary.counters.reruns {
+            0 => String::new(),
+            n => format!("; {} run again for memory errors", number(n)),
+        };
         let ended = match summary.ended {
             Ended::Execs => "all executions done",
             Ended::Time => "time is over",
@@ -116,7 +120,7 @@ impl Plain {
             Ended::Interrupted => "interrupted; the same command goes on from here",
         };
         self.sink.line(&format!(
-            "ended: {ended}; state {}; folder {}",
+            "ended: {ended}{reruns}; state {}; folder {}",
             summary.state_hash,
             printable(&self.root.to_string_lossy())
         ));

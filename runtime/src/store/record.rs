@@ -48,6 +48,9 @@ pub struct TargetRecord {
     /// Whether memory errors are looked for in each execution.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitize_heap: bool,
+    /// Whether they are looked for in what enters the corpus, and in a share of the rest.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitize_sample: bool,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
@@ -218,6 +221,10 @@ impl Record {
                 self.target.sanitize_heap.to_string(),
             ),
             (
+                "sanitize sample".into(),
+                self.target.sanitize_sample.to_string(),
+            ),
+            (
                 "seed inputs".into(),
                 format!("{} (hash {})", inputs.inputs, short(&inputs.inputs_hash)),
             ),
@@ -282,6 +289,7 @@ pub(crate) mod tests {
                 args: vec!["-x".into(), "@@".into()],
                 stub_imports: false,
                 sanitize_heap: false,
+                sanitize_sample: false,
                 cost_model: CostModel::Plain,
             },
             generator: None,

@@ -306,10 +306,7 @@ impl Exact {
 
     pub(super) fn exact_sandbox(&mut self) -> Result<&mut Sandbox> {
         if self.sandbox.is_none() {
-            self.sandbox = Some(
-                self.target
-                    .sandbox(self.target.exact_build(), &self.limits)?,
-            );
+            self.sandbox = Some(self.target.sandbox(self.build, &self.limits)?);
         }
         Ok(self.sandbox.as_mut().expect("made above"))
     }

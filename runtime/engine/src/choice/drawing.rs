@@ -56,6 +56,11 @@ impl Drawing {
         }
     }
 
+    /// Who answers, of a drawing that has not begun.
+    pub(crate) fn into_source(self) -> Source {
+        self.source
+    }
+
     /// Whether somebody wants to know where the next draw happens.
     #[inline]
     pub fn wants_paths(&self) -> bool {

@@ -157,6 +157,8 @@ pub enum ChoicePlan {
     },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
+    /// Each source as it stands, one trial each.
+    Sources(Vec<Source>),
 }
 
 impl ChoicePlan {
@@ -267,6 +269,7 @@ impl ChoicePlan {
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))
             }
+            ChoicePlan::Sources(sources) => sources[nth].clone(),
         }
     }
 }

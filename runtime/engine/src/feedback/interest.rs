@@ -22,8 +22,10 @@ pub struct Interest {
     pub all: Seen,
     /// Of valid runs alone; never more than `all`.
     pub valid: Seen,
-    /// Of findings.
+    /// Of findings but memory errors.
     pub findings: FindingFilter,
+    /// Of memory errors: apart, because reruns see most of them, of which guidances must see nothing.
+    pub memory: FindingFilter,
     /// Which runs are remarkably slow.
     pub slow: SlowFilter,
 }
@@ -34,10 +36,8 @@ impl Interest {
         Interest {
             all: Seen::new(probes),
             valid: Seen::new(probes),
-            findings: FindingFilter {
-                seen: Seen::new(probes),
-                known: Vec::new(),
-            },
+            findings: FindingFilter::new(probes),
+            memory: FindingFilter::new(probes),
             slow: SlowFilter::new(slow_factor),
         }
     }
@@ -49,7 +49,7 @@ impl Interest {
     pub fn seen(&self, exit: Exit) -> &Seen {
         match exit.status() {
             Status::Valid => &self.valid,
-            Status::Interesting => &self.findings.seen,
+            Status::Interesting => &self.findings_like(exit).seen,
             Status::Invalid | Status::Overrun => &self.all,
         }
     }
@@ -73,10 +73,27 @@ impl Interest {
     #[inline]
     pub fn wants(&self, exit: Exit, site: u32, fuel: u64, input_bytes: u32) -> bool {
         if exit.is_finding() {
-            self.findings.is_new(exit, site)
+            self.findings_like(exit).is_new(exit, site)
         } else {
             self.slow.is_slow(fuel, input_bytes)
         }
+    }
+
+    /// Where findings with this exit are recorded.
+    pub(crate) fn findings_like(&self, exit: Exit) -> &FindingFilter {
+        match exit {
+            Exit::Memory(_) => &self.memory,
+            _ => &self.findings,
+        }
+    }
+
+    /// Records a finding.
+    pub(crate) fn absorb_finding(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
+        let findings = match exit {
+            Exit::Memory(_) => &mut self.memory,
+            _ => &mut self.findings,
+        };
+        findings.absorb(exit, site, counts);
     }
 }
 
@@ -90,6 +107,13 @@ pub struct FindingFilter {
 }
 
 impl FindingFilter {
+    fn new(probes: u32) -> FindingFilter {
+        FindingFilter {
+            seen: Seen::new(probes),
+            known: Vec::new(),
+        }
+    }
+
     /// Whether no finding with this exit ended at this site yet.
     #[inline]
     pub fn is_new(&self, exit: Exit, site: u32) -> bool {

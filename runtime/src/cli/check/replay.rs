@@ -69,7 +69,9 @@ impl<'a> Checker<'a> {
                 options.args.extend(record.target.args.iter().cloned());
             }
             options.stub_imports |= record.target.stub_imports;
-            options.sanitize_heap |= record.target.sanitize_heap;
+            if self.args.guest.sanitize.is_none() {
+                options.sanitize_heap = record.target.sanitize_heap;
+            }
         }
         let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
         Ok((options, limits))
