@@ -46,6 +46,8 @@ pub(crate) struct Reached {
 pub(crate) struct Budget {
     pub(crate) execs: u64,
     pub(crate) cpu_s: f64,
+    /// Fuel of an input that is costly enough, if any is.
+    pub(crate) fuel: Option<u64>,
 }
 
 impl Prepared {
@@ -110,7 +112,8 @@ impl Prepared {
         let began = thread_cpu_ns();
         let cpu_s = || (thread_cpu_ns() - began) as f64 / 1e9;
         let mut most = Cost::default();
-        while engine.stats().execs < budget.execs && cpu_s() < budget.cpu_s {
+        let is_enough = |most: &Cost| budget.fuel.is_some_and(|fuel| most.fuel >= fuel);
+        while engine.stats().execs < budget.execs && cpu_s() < budget.cpu_s && !is_enough(&most) {
             let batch = Arc::new(engine.next_batch(budget.execs - engine.stats().execs));
             let mut judging = Judging::of(&batch);
             let mut judge = |outcomes: &mut Vec<Outcome>| {

@@ -62,6 +62,9 @@ struct Run {
     /// CPU seconds of each campaign at most
     #[arg(long, value_name = "N", default_value_t = 60.0)]
     seconds: f64,
+    /// End a campaign when it has come to the published input's fuel
+    #[arg(long)]
+    until_published: bool,
     /// Lines of JSON are added here
     #[arg(long, value_name = "FILE", default_value = "target/cost.jsonl")]
     results: PathBuf,
@@ -107,17 +110,18 @@ impl Run {
         let mut results = Results::open(&self.results);
         let prepared = CASES.iter().filter(wanted).map(Prepared::new);
         let prepared = prepared.collect::<Result<Vec<_>>>()?;
-        let budget = Budget {
-            execs: self.execs,
-            cpu_s: self.seconds,
-        };
         // Seeds outermost: what is there when somebody stops us is of all arms.
         for seed in 1..=self.seeds {
             for of in &prepared {
+                let published = of.published()?;
+                let budget = Budget {
+                    execs: self.execs,
+                    cpu_s: self.seconds,
+                    fuel: published.filter(|_| self.until_published),
+                };
                 for arm in &self.arms {
                     let reached = of.campaign(arm, seed, budget)?;
                     let (from, best) = (of.cost(&of.seed)?, of.cost(&(of.case.best)())?);
-                    let published = of.published()?;
                     println!(
                         "{:22} {arm:10} seed {seed:2} {:>8} execs {:6.1} s {:8.1} x, {:3.0} % of the best",
                         of.case.name,
@@ -219,6 +223,7 @@ mod tests {
         let budget = Budget {
             execs: 20_000,
             cpu_s: 60.0,
+            fuel: None,
         };
         for name in ["insertion sort", "quicksort"] {
             let case = CASES.iter().find(|case| case.name == name).expect("a case");

@@ -9,7 +9,6 @@ use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Tok
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
-use sandglass_runtime::campaign::Replayer as _;
 use sandglass_runtime::campaign::workers::{Pool, Ran, Stop};
 use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
@@ -98,6 +97,7 @@ impl Prepared {
                 .collect(),
             slow_factor: 0,
             targets: target.targets(spec)?,
+            reruns: false,
             spec,
         })?;
         let mut exact = Exact::new(target, &limits);
