@@ -77,6 +77,7 @@ fn run_case(path: &Path) -> Result<(), String> {
             "RUN" => 0,
             "FINDS" => 1,
             "FAIL" | "FULL" => 2,
+            "REFUSED" => 4,
             // The module again, with one text in the place of another.
             "OTHER" => {
                 let (name, change) = rest.split_once(' ').unwrap_or((rest, ""));

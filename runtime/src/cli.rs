@@ -37,6 +37,7 @@ mod perf;
 mod profile;
 pub mod report;
 mod repro;
+pub mod run;
 mod show;
 
 use args::{Cli, Verb};
@@ -90,6 +91,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Build(args) => build::run(args),
+        Verb::Run(args) => run::run(&args),
         Verb::Demo(args) => demo::run(args),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::man(args),

@@ -16,7 +16,9 @@ use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
 use crate::campaign::budget::Budget;
 use crate::campaign::limits::WantedLimits;
-use crate::cli::args::{CostArg, CoverageArg, FuzzArgs, GuestArgs, ResetArg, SanitizeArg};
+use crate::cli::args::{
+    CostArg, CoverageArg, FuzzArgs, GuestArgs, LimitArgs, ResetArg, SanitizeArg,
+};
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
@@ -80,7 +82,7 @@ impl CampaignConfig {
         let named = named_guidance(args.guidance.as_deref())?;
         let settings = settings(&args.settings)?;
         check_workers(args.workers)?;
-        let wanted = wanted_limits(&args.guest)?;
+        let wanted = wanted_limits(&args.guest.limits)?;
         let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
         let guidance = guidance(named, &module, generator.is_some())?;
@@ -236,41 +238,41 @@ pub fn reset(arg: ResetArg) -> Reset {
 }
 
 /// The limits that were asked for, within what is possible.
-pub fn wanted_limits(guest: &GuestArgs) -> Result<WantedLimits> {
+pub fn wanted_limits(args: &LimitArgs) -> Result<WantedLimits> {
     let standard = Limits::STANDARD;
     let limits = Limits {
         memory_bytes: bounded(
             "--memory",
-            guest.memory,
+            args.memory,
             standard.memory_bytes,
             64 << 10,
             4 << 30,
         )?,
         call_depth: bounded(
             "--depth",
-            guest.depth.map(u64::from),
+            args.depth.map(u64::from),
             u64::from(standard.call_depth),
             1,
             1_000_000,
         )? as u32,
         output_bytes: bounded(
             "--output",
-            guest.output,
+            args.output,
             u64::from(standard.output_bytes),
             0,
             1 << 30,
         )? as u32,
         input_bytes: bounded(
             "--max-len",
-            guest.max_len,
+            args.max_len,
             u64::from(standard.input_bytes),
             1,
             1 << 30,
         )? as u32,
         ..standard
     };
-    let fuel = match guest.fuel {
-        Some(_) => Some(bounded("--fuel", guest.fuel, 0, 1, FUEL_LIMIT_MAX)?),
+    let fuel = match args.fuel {
+        Some(_) => Some(bounded("--fuel", args.fuel, 0, 1, FUEL_LIMIT_MAX)?),
         None => None,
     };
     Ok(WantedLimits { limits, fuel })

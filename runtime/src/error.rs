@@ -23,6 +23,8 @@ pub mod exit_code {
     pub const INVOCATION: u8 = 2;
     /// Our own fault: a panic, or a promise of determinism that did not hold.
     pub const OUR_FAULT: u8 = 3;
+    /// A program in a box refused its input.
+    pub const REFUSED: u8 = 4;
 }
 
 /// The next command to type, carried inside an error.

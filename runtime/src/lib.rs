@@ -17,9 +17,12 @@
 //! came of it so that a campaign killed at any moment resumes and ends where an
 //! undisturbed one ends. Reporters are told events and asked nothing.
 //!
+//! Who wants to run untrusted code in a box, and to fuzz nothing, uses [`boxed::Boxed`].
+//!
 //! Who wants a campaign without the program uses [`campaign::run`] with an
 //! engine, a store and [`campaign::workers::Runner`]s of their own: tests do.
 
+pub mod boxed;
 pub mod build;
 pub mod campaign;
 pub mod check;

@@ -523,6 +523,11 @@ impl Exact {
         }
     }
 
+    /// Makes the instance now, not before the first replay. On a guest thread only.
+    pub fn start(&mut self) -> Result<()> {
+        self.exact_sandbox().map(|_| ())
+    }
+
     /// Replays one input. On a guest thread only.
     pub fn replay(&mut self, input: &[u8]) -> Result<Replayed> {
         let sandbox = self.exact_sandbox()?;

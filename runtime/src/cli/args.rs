@@ -10,6 +10,7 @@ use super::build::BuildArgs;
 use super::export::{ExportArgs, ImportArgs};
 use super::manual::{CompletionsArgs, ManArgs};
 use super::report::ReportArgs;
+use super::run::RunArgs;
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -61,6 +62,8 @@ pub enum Verb {
     List(ListArgs),
     /// Build a target: of a cargo-fuzz project, or from sources in C, C++ or Zig
     Build(BuildArgs),
+    /// Run somebody else's program on somebody else's bytes, in a box
+    Run(RunArgs),
     /// Fuzz a built-in guest with a planted bug and show what comes of it
     Demo(DemoArgs),
     /// Print the completions for a shell
@@ -133,12 +136,9 @@ pub enum CoverageArg {
     All,
 }
 
-/// How a guest is called and limited: common to all verbs that run one.
+/// What one execution may take.
 #[derive(Clone, Debug, Default, Args)]
-pub struct GuestArgs {
-    /// Who makes inputs of choices [default: the target's own generator, if it has one]
-    #[arg(long, value_name = "GENERATOR.wasm")]
-    pub generator: Option<PathBuf>,
+pub struct LimitArgs {
     /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Limits")]
     pub fuel: Option<u64>,
@@ -154,6 +154,17 @@ pub struct GuestArgs {
     /// Size of an input [default: 1M]
     #[arg(long = "max-len", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
     pub max_len: Option<u64>,
+}
+
+/// How a guest is called and limited: common to all verbs that run one.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GuestArgs {
+    /// Who makes inputs of choices [default: the target's own generator, if it has one]
+    #[arg(long, value_name = "GENERATOR.wasm")]
+    pub generator: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub limits: LimitArgs,
     /// What fuel counts [default: plain, or what a finding or a campaign was counted with]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Limits")]
     pub cost_model: Option<CostArg>,

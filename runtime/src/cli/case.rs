@@ -85,7 +85,7 @@ pub(super) fn read_finding(path: &Path) -> Result<Case> {
 }
 
 pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
-    let limits = wanted_limits(guest)?.limits;
+    let limits = wanted_limits(&guest.limits)?.limits;
     let bytes_max = u64::from(limits.input_bytes).max(CHOICES_BYTES_MAX);
     let error = |error: anyhow::Error| {
         with_next(
@@ -156,7 +156,7 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
 
 /// The limits that were recorded, unless flags say otherwise.
 pub(super) fn limits(guest: &GuestArgs, recorded: Option<&Limits>) -> Result<Limits> {
-    let wanted = wanted_limits(guest)?;
+    let wanted = wanted_limits(&guest.limits)?;
     let standard = Limits::STANDARD;
     let Some(recorded) = recorded else {
         return Ok(wanted.with_fuel(standard.fuel));

@@ -27,7 +27,7 @@ mod replay;
 use replay::Checker;
 
 pub(super) fn run(args: CheckArgs) -> Result<u8> {
-    let wanted = wanted_limits(&args.guest)?;
+    let wanted = wanted_limits(&args.guest.limits)?;
     let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
     let folders = read_folders(&args, &module, wanted.limits.input_bytes)?;
     let mut out = Sink::stdout();

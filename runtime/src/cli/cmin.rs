@@ -22,7 +22,7 @@ use crate::store::input_name;
 use crate::target::{Module, Target, Worker};
 
 pub(super) fn run(args: CminArgs) -> Result<u8> {
-    let wanted = wanted_limits(&args.guest)?;
+    let wanted = wanted_limits(&args.guest.limits)?;
     let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
     let limits = wanted.with_fuel(Limits::STANDARD.fuel);
     let read = inputs::read_all(&args.corpus, u64::from(limits.input_bytes))?;

@@ -44,7 +44,7 @@ const FRAGMENT_CHARS_MAX: usize = 40;
 const ONLY_MAX: usize = 5;
 
 pub(super) fn run(args: CompareArgs) -> Result<u8> {
-    let limits = wanted_limits(&args.guest)?.with_fuel(Limits::STANDARD.fuel);
+    let limits = wanted_limits(&args.guest.limits)?.with_fuel(Limits::STANDARD.fuel);
     let old = Module::read(&args.old, MEMORY_BYTES_MAX)?;
     let new = Module::read(&args.new, MEMORY_BYTES_MAX)?;
     check(&new, &old)?;

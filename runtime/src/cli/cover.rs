@@ -22,7 +22,7 @@ use crate::report::plain::plural;
 use crate::target::{Module, Target, Worker};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
-    let wanted = wanted_limits(&args.guest)?;
+    let wanted = wanted_limits(&args.guest.limits)?;
     let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
     if module.is_property() {
         return Err(with_next(

@@ -118,7 +118,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
     let guest = GuestArgs::default();
     let wanted = WantedLimits {
         fuel: Some(FUEL),
-        ..config::wanted_limits(&guest)?
+        ..config::wanted_limits(&guest.limits)?
     };
     let module = Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?;
     let guidance = config::guidance(None, &module, false)?;

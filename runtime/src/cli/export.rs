@@ -13,7 +13,7 @@ use sandglass_engine::choice::text::to_text;
 use sandglass_instrument::accept::EntryKind;
 use sandglass_sandbox::{Limits, on_guest_thread};
 
-use super::args::GuestArgs;
+use super::args::{GuestArgs, LimitArgs};
 use super::case::{Case, exact_for, read_case};
 use crate::config::{require_empty, wanted_limits};
 use crate::corpora::{self, Tool};
@@ -271,7 +271,7 @@ fn bundle(
 }
 
 fn corpus(args: &ExportArgs, tool: Tool) -> Result<u8> {
-    let limits = wanted_limits(&args.guest)?.limits;
+    let limits = wanted_limits(&args.guest.limits)?.limits;
     let read = inputs::read_all(&args.files, limits.input_bytes.into())?;
     let out = args.out.as_ref().expect("clap asks for it");
     require_empty(out)?;
@@ -332,11 +332,11 @@ pub(super) fn import(args: ImportArgs) -> Result<u8> {
         From::Honggfuzz => Tool::Honggfuzz,
         From::Go => Tool::Go,
     };
-    let guest = GuestArgs {
+    let wanted = LimitArgs {
         max_len: args.max_len,
-        ..GuestArgs::default()
+        ..LimitArgs::default()
     };
-    let limits = wanted_limits(&guest)?.limits;
+    let limits = wanted_limits(&wanted)?.limits;
     if args.out.join("campaign.toml").exists() {
         return Err(with_next(
             format!(

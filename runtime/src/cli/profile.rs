@@ -164,7 +164,7 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
     let (target, limits) = if let Some(case) = &case {
         exact_for(case, module, target, guest)?
     } else {
-        let limits = wanted_limits(guest)?.with_fuel(Limits::STANDARD.fuel);
+        let limits = wanted_limits(&guest.limits)?.with_fuel(Limits::STANDARD.fuel);
         let mut options = options(guest, target);
         if cost_model(guest).is_none()
             && let Some(record) = read_record(path)?
@@ -190,7 +190,7 @@ pub(super) fn read(
     guest: &GuestArgs,
 ) -> Result<(Vec<Input>, Vec<String>)> {
     if is_folder_of_inputs(path) {
-        let limits = wanted_limits(guest)?.limits;
+        let limits = wanted_limits(&guest.limits)?.limits;
         let read = inputs::read_all(&[path.to_owned()], u64::from(limits.input_bytes))?;
         if read.inputs.is_empty() {
             bail!(

@@ -100,7 +100,10 @@ fn replay(
         print(out, case, &replayed);
     }
     let record = case.record.as_ref();
-    if let Some(record) = record.filter(|record| record.limits == limits) {
+    let is_same = |record: &&FindingRecord| {
+        record.limits == limits && record.sanitize_heap == target.options.sanitize_heap
+    };
+    if let Some(record) = record.filter(is_same) {
         let lines = replayed.ending.lines();
         let other_stack = stack.filter(|stack| **stack != lines);
         if let Some(difference) = difference(record, &replayed) {

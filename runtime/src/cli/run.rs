@@ -1,0 +1,157 @@
+//! `sandglass run`: somebody else's program on somebody else's bytes, in a box.
+//!
+//! Its output is ours, byte by byte, unless that is a terminal: a terminal is shown no control
+//! characters. How it ended is the exit code and, if it did not end well, a message.
+
+use std::io::{IsTerminal, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Args;
+use sandglass_engine::{Exit, Status};
+use sandglass_instrument::accept::AcceptLimits;
+
+use super::args::LimitArgs;
+use crate::boxed::{Boxed, Call, Output};
+use crate::config::wanted_limits;
+use crate::error::{exit_code, printable, show};
+use crate::inputs::read_file;
+use crate::report::plain::number;
+use crate::target::MEMORY_BYTES_MAX;
+
+/// `sandglass run`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 it took the input, 4 it refused it, 1 it broke or went beyond a limit, 2 wrong invocation or unusable module, 3 our own fault."
+)]
+pub struct RunArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Its input [default: standard input]
+    pub input: Option<PathBuf>,
+    /// A file that it finds: the path that it sees, and one of yours that is copied
+    #[arg(long = "file", value_name = "PATH=FILE", value_parser = parse_pair)]
+    pub files: Vec<(String, String)>,
+    /// A variable of its environment, which is empty otherwise
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub env: Vec<(String, String)>,
+    /// Say how it ended and what it cost, on standard error
+    #[arg(long)]
+    pub verbose: bool,
+    /// Memory errors end it, too: overflows, uses after free and the like
+    #[arg(long)]
+    pub sanitize: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub limits: LimitArgs,
+    /// Its arguments; `@@` stands for the input as a file
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("expected a name, `=`, and a value")?;
+    match name {
+        "" => Err("expected a name before the `=`".to_owned()),
+        name => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<u8> {
+    // A box has no seeds to measure fuel by.
+    let limits = wanted_limits(&args.limits)?.with_fuel(FUEL);
+    let accept = AcceptLimits::standard(MEMORY_BYTES_MAX);
+    let wasm = read_file(&args.target, accept.module_bytes)?;
+    let input = read_input(args.input.as_deref(), u64::from(limits.input_bytes))?;
+    let call = Call {
+        args: args.args.clone(),
+        env: args.env.clone(),
+        files: files(&args.files, limits.file_bytes)?,
+        sanitize_heap: args.sanitize,
+    };
+    let name = args.target.to_string_lossy();
+    let output = Boxed::new(&name, wasm, call, &limits)?.run(&input)?;
+    write(&output.stdout, &mut std::io::stdout())?;
+    write(&output.stderr, &mut std::io::stderr())?;
+    let code = code(output.exit);
+    if args.verbose || code == exit_code::FINDINGS {
+        describe(&args.target, &output);
+    }
+    Ok(code)
+}
+
+/// Some seconds of work.
+const FUEL: u64 = 10_000_000_000;
+
+fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {
+    if let Some(path) = path {
+        return read_file(path, bytes_max);
+    }
+    let mut input = Vec::new();
+    let mut stdin = std::io::stdin().lock().take(bytes_max + 1);
+    stdin
+        .read_to_end(&mut input)
+        .context("standard input: cannot be read")?;
+    if input.len() as u64 > bytes_max {
+        bail!(
+            "standard input: more than {bytes_max} bytes, expected at most that; --max-len raises it"
+        );
+    }
+    Ok(input)
+}
+
+fn files(pairs: &[(String, String)], bytes_max: u64) -> Result<Vec<(String, Vec<u8>)>> {
+    let read = |(path, file): &(String, String)| {
+        if !path.starts_with('/') {
+            return Err(anyhow!(
+                "--file {}: expected a path that begins with `/`, as the module will see it",
+                printable(path)
+            ));
+        }
+        Ok((path.clone(), read_file(Path::new(file), bytes_max)?))
+    };
+    pairs.iter().map(read).collect()
+}
+
+/// Bytes as they are, or without control characters for a terminal.
+fn write(bytes: &[u8], out: &mut (impl Write + IsTerminal)) -> Result<()> {
+    let written = match out.is_terminal() {
+        true => {
+            let text = String::from_utf8_lossy(bytes);
+            text.split_inclusive('\n').try_for_each(|line| {
+                let end = if line.ends_with('\n') { "\n" } else { "" };
+                write!(out, "{}{end}", printable(line.trim_end_matches('\n')))
+            })
+        }
+        false => out.write_all(bytes),
+    };
+    match written.and_then(|()| out.flush()) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("the output could not be written"),
+    }
+}
+
+fn code(exit: Exit) -> u8 {
+    match exit.status() {
+        Status::Valid => exit_code::FINE,
+        Status::Invalid if exit != Exit::OutputLimit => exit_code::REFUSED,
+        Status::Invalid | Status::Overrun | Status::Interesting => exit_code::FINDINGS,
+    }
+}
+
+fn describe(target: &Path, output: &Output) {
+    let mut text = format!(
+        "{}: {} ({} fuel)\n",
+        show(target),
+        output.title,
+        number(output.fuel)
+    );
+    for line in &output.stack {
+        text.push_str(&format!("    {line}\n"));
+    }
+    // There is nobody left to tell if this fails.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
