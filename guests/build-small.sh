@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, generators, and memory errors.
+# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, cases of data flow, generators, and
+# memory errors.
 #
-#   guests/build-small.sh [planted|demo|bench|cost|generators|heap|all]   writes the .wasm files beside the sources
+#   guests/build-small.sh [planted|demo|bench|cost|dependence|generators|heap|all]   writes the .wasm files beside the sources
 #   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
 #
 # Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
@@ -82,6 +83,13 @@ bench() {
   done
 }
 
+dependence() {
+  local to=${OUT:-$root}/dependence/wasm level
+  for level in 0 2; do
+    c "$to/micro-O$level.wasm" "$root/dependence/micro.c" -gline-tables-only -O$level -mbulk-memory
+  done
+}
+
 cost() {
   local to=${OUT:-$root}/cost/wasm source
   for source in cost/*.c; do
@@ -148,7 +156,7 @@ heap() {
 
 [ "$what" = generators ] || find_zig
 case $what in
-planted | demo | bench | cost | generators | heap) "$what" ;;
-all) planted; demo; bench; cost; generators; heap ;;
-*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, generators, heap or all" >&2; exit 2 ;;
+planted | demo | bench | cost | dependence | generators | heap) "$what" ;;
+all) planted; demo; bench; cost; dependence; generators; heap ;;
+*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, dependence, generators, heap or all" >&2; exit 2 ;;
 esac

@@ -2,7 +2,7 @@
 //!
 //! The first line of a case says how it is built: `edges` is what every build has, `fast` adds the
 //! entry, `plain` leaves out the counts, `compares`, `marks`,
-//! `paths` and `profile` are what they are called. The expected output is the instrumented
+//! `paths`, `profile` and `dependence` are what they are called. The expected output is the instrumented
 //! module's text, then the table of its probes. `BLESS=1` accepts what comes out now; `CASE=name`
 //! runs one case.
 
@@ -91,7 +91,14 @@ fn probes(text: &str) -> Probes {
         .split(' ')
         .collect::<Vec<_>>();
     let known = [
-        "edges", "fast", "plain", "compares", "marks", "paths", "profile",
+        "edges",
+        "fast",
+        "plain",
+        "compares",
+        "marks",
+        "paths",
+        "profile",
+        "dependence",
     ];
     assert!(words.iter().all(|word| known.contains(word)), "{words:?}");
     Probes {
@@ -100,6 +107,7 @@ fn probes(text: &str) -> Probes {
         marks: words.contains(&"marks"),
         paths: words.contains(&"paths"),
         profile: words.contains(&"profile"),
+        dependence: words.contains(&"dependence"),
         entry: words.contains(&"fast"),
         ..Probes::FAST
     }
@@ -145,6 +153,14 @@ fn describe(original: &[u8], made: &Instrumented) -> String {
             at(probe.offset),
             probe.kind,
             probe.weight
+        ));
+    }
+    for (n, site) in map.dependence.iter().enumerate() {
+        line(format!(
+            "site {n}: function {} {} {}",
+            site.function,
+            at(site.offset),
+            site.kind.name()
         ));
     }
     for (n, site) in map.compares.iter().enumerate() {

@@ -299,7 +299,7 @@ fn draws(module: &Module) -> BTreeSet<FunctionId> {
     found.collect()
 }
 
-fn address_taken(module: &Module) -> BTreeSet<FunctionId> {
+pub(crate) fn address_taken(module: &Module) -> BTreeSet<FunctionId> {
     let mut found = BTreeSet::new();
     let mut look = |expr: &ConstExpr| match expr {
         ConstExpr::RefFunc(func) => {

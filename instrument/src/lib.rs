@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, blocks, entry
+//! compares, dependence, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, blocks, entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod executed;
 mod flow;
 mod heap_functions;
 pub mod influence;
+pub mod labels;
 pub mod layout;
 pub mod library;
 mod named;
@@ -59,15 +60,15 @@ use emit::Code;
 use heap_functions::{HeapFunctions, Role};
 use layout::Layout;
 use passes::{
-    blocks, compares, depth, edges, entry, exits, fuel, globals, heap, heap_room, heap_wrap, marks,
-    paths, profile,
+    blocks, compares, dependence, depth, edges, entry, exits, fuel, globals, heap, heap_room,
+    heap_wrap, marks, paths, profile,
 };
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 14;
+pub const PASS_VERSION: u32 = 16;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -171,7 +172,7 @@ impl Instrumenter {
         let costs = Costs::new(probes.cost, wasm)
             .map_err(|error| InstrumentError::Parse(error.to_string()))?;
         let visible_nans = if probes.nans {
-            nans::visible(wasm, probes.compares)
+            nans::visible(wasm, probes.compares || probes.dependence)
         } else {
             Vec::new()
         };
@@ -219,10 +220,14 @@ impl Instrumenter {
             }
         }
         let state = globals::State::find(&mut self.module);
+        let mut dependence = self.probes.dependence.then(|| {
+            let always = self.probes.every_comparison;
+            dependence::prepare(&mut self.module, &self.functions, MEMORY_PAGES_MAX, always)
+        });
         let marks = self
             .probes
             .marks
-            .then(|| marks::memories(&mut self.module, MEMORY_PAGES_MAX));
+            .then(|| marks::memories(&mut self.module, &memories, MEMORY_PAGES_MAX));
 
         // Sizes first: the side memory's layout must be known before code refers to it.
         let mut compare_sites = Vec::new();
@@ -289,6 +294,9 @@ impl Instrumenter {
             if let Some((heap, _)) = &heap {
                 let entry = self.entry_offset(id);
                 heap.instrument(&mut self.module, id, entry);
+            }
+            if let Some(dependence) = &mut dependence {
+                dependence.instrument(&mut self.module, id);
             }
             if let Some(marks) = &marks {
                 marks::instrument(&mut self.module, id, marks);
@@ -379,6 +387,9 @@ impl Instrumenter {
             if let (Some(report), Some(&kind)) = (host.report, self.named.get(&index)) {
                 compares::instrument_by_name(&mut self.module, id, index, kind, report);
             }
+        }
+        if let Some(dependence) = dependence {
+            (map.labels, map.dependence) = dependence.finish(&mut self.module);
         }
         map.rests.sort_unstable();
         map.probes.extend(arm_probes);

@@ -6,6 +6,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod compares;
+pub(crate) mod dependence;
 pub(crate) mod depth;
 pub(crate) mod edges;
 pub(crate) mod entry;

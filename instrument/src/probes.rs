@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::CostModel;
 use crate::heap_functions::HeapSupport;
+use crate::labels::{DependenceSite, LabelLayout};
 use crate::layout::Layout;
 
 /// Which signals a build of a module records. All builds that run inputs have the first four, but
@@ -30,6 +31,10 @@ pub struct Probes {
     pub profile: bool,
     /// Blocks of the heap with red zones, and every access checked. Goes with `entry`.
     pub heap: bool,
+    /// Which bytes of the input values depend on.
+    pub dependence: bool,
+    /// With `dependence`: records comparisons, branches and switches that depend on none, too.
+    pub every_comparison: bool,
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
@@ -52,6 +57,8 @@ impl Probes {
         paths: false,
         profile: false,
         heap: false,
+        dependence: false,
+        every_comparison: false,
         entry: true,
         generator: false,
         cost: CostModel::Plain,
@@ -82,6 +89,16 @@ impl Probes {
     pub const PATHS: Probes = Probes {
         paths: true,
         ..Probes::MARKS
+    };
+    /// The build that says which bytes of the input decide what. Its resets work on every host.
+    pub const DEPENDENCE: Probes = Probes {
+        dependence: true,
+        ..Probes::MARKS
+    };
+    /// The same, with every comparison in the order of execution: what a change of the input changes.
+    pub const TRACE: Probes = Probes {
+        every_comparison: true,
+        ..Probes::DEPENDENCE
     };
     /// The build that says which calls spend the fuel. Its resets work on every host.
     pub const PROFILE: Probes = Probes {
@@ -198,6 +215,11 @@ pub struct ProbeMap {
     pub compares: Vec<CompareSite>,
     /// Where the side memory's parts lie.
     pub layout: Layout,
+    /// One per operator whose operands are recorded with their labels, in counter order. Only with
+    /// [`Probes::dependence`].
+    pub dependence: Vec<DependenceSite>,
+    /// Where the parts of the memory of labels lie.
+    pub labels: LabelLayout,
     /// Offset in the instrumented file to offset in the original, ascending.
     #[serde(with = "pairs")]
     pub offsets: Vec<(u32, u32)>,

@@ -26,6 +26,7 @@ mod cmin;
 mod compare;
 mod cover;
 mod demo;
+mod depends;
 pub mod export;
 mod fuzz;
 mod influence;
@@ -79,6 +80,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Fuzz(args) => fuzz::run(args),
         Verb::Repro(args) => repro::run(args),
         Verb::Show(args) => show::run(args),
+        Verb::Depends(args) => depends::run(&args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
         Verb::Cover(args) => cover::run(args),

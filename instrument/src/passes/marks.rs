@@ -50,14 +50,14 @@ fn narrow(code: &mut Code, ty: ValType) {
     }
 }
 
-/// Adds a mark memory for every memory of the module, exported as `__sandglass_marks_N`.
-/// `pages_max` bounds each guest memory, in pages of 64 KiB.
-pub(crate) fn memories(module: &mut Module, pages_max: u64) -> Marks {
-    let guests = module
-        .memories
-        .iter()
-        .map(|m| (m.id(), m.maximum, m.memory64))
-        .collect::<Vec<_>>();
+/// Adds a mark memory for each of the guest's memories, exported as `__sandglass_marks_N`.
+/// `pages_max` bounds each of them, in pages of 64 KiB.
+pub(crate) fn memories(module: &mut Module, guests: &[MemoryId], pages_max: u64) -> Marks {
+    let guests = guests.iter().map(|id| {
+        let memory = module.memories.get(*id);
+        (*id, memory.maximum, memory.memory64)
+    });
+    let guests = guests.collect::<Vec<_>>();
     let mut memories = BTreeMap::new();
     for (n, (guest, maximum, wide)) in guests.into_iter().enumerate() {
         let blocks = maximum.unwrap_or(65536).min(pages_max) << (16 - BLOCK_SHIFT);

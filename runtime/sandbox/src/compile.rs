@@ -36,6 +36,11 @@ pub enum Build {
     Paths,
     /// Profiles: as `Marks`, and the fuel of every call stack.
     Profile,
+    /// Which bytes of the input decide what: as `Marks`, and a label for every value.
+    Dependence,
+    /// As `Dependence`, and every comparison is recorded, in the order of execution, whether it depends
+    /// on the input or not.
+    Trace,
     /// Replays: the same probes as `Fast`, compiled with explicit checks in place of signals, so
     /// that every trap has its exact operator, with whole stacks, and with the fuel of what is cut
     /// short.
@@ -49,13 +54,15 @@ pub enum Build {
 
 impl Build {
     /// Every way that leaves memory as the original does: not the two that put blocks elsewhere.
-    pub const ALL: [Build; 7] = [
+    pub const ALL: [Build; 9] = [
         Build::Fast,
         Build::Compares,
         Build::Marks,
         Build::Plain,
         Build::Paths,
         Build::Profile,
+        Build::Dependence,
+        Build::Trace,
         Build::Exact,
     ];
 
@@ -71,6 +78,8 @@ impl Build {
             Build::Profile => Probes::PROFILE,
             Build::Heap => Probes::HEAP,
             Build::HeapExact => Probes::HEAP_EXACT,
+            Build::Dependence => Probes::DEPENDENCE,
+            Build::Trace => Probes::TRACE,
         }
     }
 
@@ -83,6 +92,8 @@ impl Build {
             Build::Plain => "plain",
             Build::Paths => "paths",
             Build::Profile => "profile",
+            Build::Dependence => "dependence",
+            Build::Trace => "trace",
             Build::Exact => "exact",
             Build::Heap => "heap",
             Build::HeapExact => "heap-exact",
@@ -99,6 +110,8 @@ impl Build {
             | Build::Plain
             | Build::Paths
             | Build::Profile
+            | Build::Dependence
+            | Build::Trace
             | Build::Heap => FAST.get_or_init(|| engine(false)),
             Build::Exact | Build::HeapExact => EXACT.get_or_init(|| {
                 // Wasmtime installs its signal handler with the first engine that wants one, and

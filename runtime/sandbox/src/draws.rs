@@ -254,13 +254,19 @@ fn draw_bytes(
     }
     let len = host.draw(site, role, domain)? as usize;
     host.charge_bytes(len)?;
-    let Host { draws, marks, .. } = host;
+    let Host {
+        draws,
+        marks,
+        labels,
+        ..
+    } = host;
     let drawing = draws.drawing.as_ref().expect("it has just answered");
     let mut memory = Bytes {
         bytes,
         marks: marks.as_deref(),
         heap: None,
         refused: Cell::new(None),
+        labels: labels.as_ref(),
     };
     let written = memory.write(ptr.cast_unsigned(), drawing.last_bytes(len));
     written.expect("the buffer is there");

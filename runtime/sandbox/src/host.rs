@@ -12,6 +12,7 @@ use crate::blocks::Blocks;
 use crate::draws::{self, Draws};
 use crate::heap::Heap;
 use crate::heap_calls;
+use crate::labels::Labels;
 use crate::observe::Reader;
 use crate::pages::Region;
 use crate::profile::Tree;
@@ -39,6 +40,8 @@ pub(crate) struct Host {
     /// The side memory's region, and the marks of the first guest memory.
     pub(crate) side: Option<Arc<Region>>,
     pub(crate) marks: Option<Arc<Region>>,
+    /// In the builds that follow the input.
+    pub(crate) labels: Option<Labels>,
     /// The guest's first memory.
     pub(crate) memory: Option<Memory>,
     pub(crate) instance: Option<wasmtime::Instance>,
@@ -259,6 +262,7 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
         marks: host.marks.as_deref(),
         heap: host.heap.as_ref(),
         refused: Cell::new(None),
+        labels: host.labels.as_ref(),
     };
     let answer = host.system.call(id, args, &mut guest, fuel);
     let refused = guest.refused.get();
@@ -286,6 +290,7 @@ pub(crate) struct Bytes<'a> {
     pub(crate) heap: Option<&'a Heap>,
     /// The last range that may not be: address, bytes, and whether to write.
     pub(crate) refused: Cell<Option<(u32, u32, bool)>>,
+    pub(crate) labels: Option<&'a Labels>,
 }
 
 impl Bytes<'_> {
@@ -320,7 +325,19 @@ impl GuestMemory for Bytes<'_> {
         if let Some(marks) = self.marks {
             reset::mark(marks, range.start, bytes.len());
         }
+        if let Some(labels) = self.labels {
+            labels.plain(addr, bytes.len() as u32);
+        }
         self.bytes[range].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_input(&mut self, addr: u32, bytes: &[u8], from: u64) -> Result<(), Fault> {
+        self.write(addr, bytes)?;
+        if let Some(labels) = self.labels {
+            let from = u32::try_from(from).unwrap_or(u32::MAX);
+            labels.input(addr, from, bytes.len() as u32);
+        }
         Ok(())
     }
 

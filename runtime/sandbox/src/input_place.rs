@@ -28,6 +28,11 @@ impl InputPlace {
         }
     }
 
+    /// Bytes of the input that is there.
+    pub(crate) fn written(&self) -> usize {
+        self.written
+    }
+
     /// Where inputs begin.
     pub(crate) fn address(&self) -> u32 {
         self.address

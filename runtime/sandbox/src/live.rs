@@ -9,6 +9,7 @@ use crate::ending::imported_functions;
 use crate::error::SandboxError;
 use crate::heap::Heap;
 use crate::host::Host;
+use crate::labels::{DependenceLimits, Labels};
 use crate::memory::{Plan, with_plan};
 use crate::pages::Region;
 use crate::program::{EntryKind, Program};
@@ -82,6 +83,17 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
         .collect::<Vec<_>>();
     let (_, side) = find("__sandglass_side").expect("every program has a side memory");
     let shadow = find("__sandglass_shadow").map(|(_, region)| region);
+    let labels = find("__sandglass_labels").map(|(_, memory)| {
+        let shadows = (0..).map_while(|n| find(&format!("__sandglass_shadow_{n}")));
+        let labels = Labels {
+            memory,
+            shadows: shadows.map(|(_, region)| region).collect(),
+            layout: program.map.labels,
+        };
+        labels.begin(DependenceLimits::STANDARD);
+        labels
+    });
+    // Those of labels are not taken over: a new instance has none yet.
     let ours = |region: &Arc<Region>| {
         let known = regions.iter().chain(&marks).chain(&shadow).chain([&side]);
         known
@@ -102,6 +114,7 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
     host.memory = memories.first().copied();
     host.marks = marks.first().cloned();
     host.side = Some(side.clone());
+    host.labels = labels;
     host.instance = Some(instance);
     Ok(Live {
         store,

@@ -226,6 +226,15 @@ impl Region {
         }
     }
 
+    /// Gives all pages back: every byte is zero. For regions that nobody watches.
+    pub(crate) fn discard(&self) {
+        assert!(self.watch.get().is_none(), "a watched region is reset");
+        // SAFETY: the range lies inside this region's private anonymous mapping, and nobody holds a slice
+        // of it: the sandbox alone uses the region, and the guest is not running.
+        let given = unsafe { libc::madvise(self.base.cast(), self.size(), libc::MADV_DONTNEED) };
+        assert_eq!(given, 0, "giving back pages of our own mapping");
+    }
+
     fn protect(&self, offset: usize, bytes: usize, access: i32) -> io::Result<()> {
         if bytes == 0 {
             return Ok(());

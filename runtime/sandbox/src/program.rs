@@ -162,6 +162,11 @@ impl Program {
         self.map.original_offset(addresses[at].1?)
     }
 
+    /// Bytes of its native code.
+    pub fn code_bytes(&self) -> usize {
+        self.module.text().len()
+    }
+
     /// How it was built.
     pub fn build_kind(&self) -> Build {
         self.build

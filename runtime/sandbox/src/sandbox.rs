@@ -20,11 +20,12 @@ use crate::error::SandboxError;
 use crate::heap::{Heap, MemoryFault};
 use crate::host::Ended;
 use crate::input_place::InputPlace;
+use crate::labels::{DependenceLimits, Dependences};
 use crate::limits::Limits;
 use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
-use crate::pages::{Region, install_handler, take_trap_pc};
+use crate::pages::{PAGE, Region, install_handler, take_trap_pc};
 use crate::profile::Profile;
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
@@ -133,6 +134,10 @@ impl Sandbox {
         });
         let (mut live, input_address) = started?;
         let saved = live.store.data_mut().system.snapshot();
+        if let Some(labels) = &live.store.data().labels {
+            labels.clear(&live.marks);
+            labels.begin(DependenceLimits::STANDARD);
+        }
         let side = live.side.clone();
         let mut snapshots = Vec::new();
         let guests = program.map.memories as usize;
@@ -250,6 +255,28 @@ impl Sandbox {
         }
     }
 
+    /// Runs one input and says which of its bytes decided what. What a command reads from its input
+    /// is followed wherever it asks for it.
+    ///
+    /// # Panics
+    /// When the program was not built to ([`Build::Dependence`], [`Build::Trace`]).
+    pub fn depend(&mut self, input: &[u8], limits: DependenceLimits) -> Dependences {
+        let labels = self.live().store.data().labels.clone();
+        let labels = labels.expect("built to follow the input");
+        labels.begin(limits);
+        let (exit, site) = match self.call(input) {
+            Ok(answer) => (answered(answer), 0),
+            Err(error) => {
+                let (exit, site, _) = self.ended(&error, false);
+                (exit, site)
+            }
+        };
+        let outcome = self.observe(input, exit, site, None, true);
+        let found = labels.read(outcome.clone(), outcome.input_bytes);
+        self.reset();
+        found
+    }
+
     /// The program that it runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
@@ -274,6 +301,21 @@ impl Sandbox {
     /// Pages that a reset copies at present.
     pub fn hot_pages(&self) -> usize {
         self.snapshots.iter().map(Snapshot::hot_pages).sum()
+    }
+
+    /// Bytes of the memories that instances use, by pages that hold something: the guest's own, and
+    /// all of them with ours.
+    pub fn touched_bytes(&self) -> (usize, usize) {
+        let live = self.live();
+        let of = |regions: &mut dyn Iterator<Item = &Arc<Region>>| {
+            let pages = regions.map(|region| region.touched().len());
+            pages.sum::<usize>() * PAGE
+        };
+        let guests = of(&mut live.regions.iter());
+        let labels = live.store.data().labels.iter();
+        let labels = labels.flat_map(|labels| labels.shadows.iter().chain([&labels.memory]));
+        let ours = live.marks.iter().chain([&live.side]).chain(labels);
+        (guests, guests + of(&mut ours.into_iter()))
     }
 
     /// Bytes of the first guest memory.
@@ -340,6 +382,9 @@ impl Sandbox {
                 place.put(input, &live.regions[0], &self.snapshots[0]);
                 if let Some(heap) = &mut live.store.data_mut().heap {
                     heap.allow_input(input.len() as u32);
+                }
+                if let Some(labels) = &live.store.data().labels {
+                    labels.input(place.address(), 0, input.len() as u32);
                 }
                 run.call(&mut live.store, (place.address(), input.len() as u32))
             }
@@ -492,8 +537,20 @@ impl Sandbox {
     /// Back to the snapshot.
     #[inline]
     fn reset(&mut self) {
+        let live = self
+            .instance
+            .as_mut()
+            .expect("an instance is missing only inside `renew`");
+        let labels = live.store.data().labels.as_ref();
         if let Some(place) = &mut self.input {
+            if let Some(labels) = labels {
+                labels.plain(place.address(), place.written() as u32);
+            }
             place.take(&self.snapshots[0]);
+        }
+        if let Some(labels) = labels {
+            labels.clear(&live.marks);
+            labels.begin(DependenceLimits::STANDARD);
         }
         for snapshot in &mut self.snapshots {
             snapshot.reset();

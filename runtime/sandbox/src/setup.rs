@@ -86,6 +86,7 @@ impl Setup<'_> {
             heap: None,
             side: None,
             marks: None,
+            labels: None,
             memory: None,
             tables: wasmtime::StoreLimitsBuilder::new()
                 .table_elements(TABLE_ELEMENTS_MAX)

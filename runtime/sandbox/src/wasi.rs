@@ -115,6 +115,9 @@ pub struct System {
     output_bytes: usize,
     state: State,
 
+    /// The file that was put there last by the host: a run's input, if it is not stdin.
+    input: Option<files::Ino>,
+
     // No part of what a guest can see.
     /// The saved state that `state` started from, and whether it may differ from it.
     base: Option<Saved>,
@@ -201,6 +204,7 @@ impl System {
                 clock: Clock::default(),
                 random: Random::new(),
             },
+            input: None,
             base: None,
             touched: true,
             work: 0,
@@ -264,7 +268,10 @@ impl System {
         let put = self.state.files.put_file(path, bytes);
         self.state.files.take_work();
         let expected = match put {
-            Ok(_) => return Ok(()),
+            Ok(ino) => {
+                self.input = Some(ino);
+                return Ok(());
+            }
             Err(Errno::NoSpace) => {
                 let bytes = bytes.len();
                 format!(

@@ -38,6 +38,8 @@ pub enum Verb {
     Repro(ReproArgs),
     /// Show what an input is: the choices it was made of, what it says, how it ends
     Show(ShowArgs),
+    /// Show which bytes of an input decide what: comparisons, branches, addresses
+    Depends(DependsArgs),
     /// Find the smallest input with the same finding
     Min(MinArgs),
     /// Find the smallest corpus with the same coverage
@@ -240,6 +242,21 @@ pub struct ShowArgs {
     /// Executions at most, to find out which choices matter
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = parse_count)]
     pub execs: u64,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass depends`
+#[derive(Debug, Args)]
+pub struct DependsArgs {
+    /// The module
+    pub target: PathBuf,
+    /// An input, or the folder of a finding
+    pub file: PathBuf,
+    /// One JSON object for each decision, the last one is the summary
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,

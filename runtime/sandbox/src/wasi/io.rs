@@ -43,10 +43,17 @@ fn gather(
     call.iovecs(call.arg(1), call.arg(2), &mut system.iovecs)?;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     let mut left = source.get(start..).unwrap_or_default();
+    let is_input = match descriptor.object {
+        Object::File(ino) => system.input == Some(ino),
+        _ => true,
+    };
     let mut total = 0;
     for iovec in &system.iovecs {
         let (part, rest) = left.split_at(left.len().min(iovec.bytes as usize));
-        call.write(iovec.addr, part)?;
+        match is_input {
+            true => call.write_input(iovec.addr, part, offset + u64::from(total))?,
+            false => call.write(iovec.addr, part)?,
+        }
         total += part.len() as u32;
         left = rest;
         if left.is_empty() {

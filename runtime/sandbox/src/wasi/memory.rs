@@ -15,6 +15,11 @@ pub trait GuestMemory {
     fn read(&self, addr: u32, out: &mut [u8]) -> Result<(), Fault>;
     /// Copies `bytes` to guest memory at `addr`. `Fault` if the range is not all inside.
     fn write(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Fault>;
+    /// As `write`, of what are the run's input's bytes from `from` on.
+    fn write_input(&mut self, addr: u32, bytes: &[u8], from: u64) -> Result<(), Fault> {
+        let _ = from;
+        self.write(addr, bytes)
+    }
     /// The size of the memory in bytes.
     fn size(&self) -> u64;
 }
@@ -125,6 +130,11 @@ impl<'a> Call<'a> {
     pub(super) fn write(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Fault> {
         self.work += bytes.len() as u64;
         self.memory.write(addr, bytes)
+    }
+
+    pub(super) fn write_input(&mut self, addr: u32, bytes: &[u8], from: u64) -> Result<(), Fault> {
+        self.work += bytes.len() as u64;
+        self.memory.write_input(addr, bytes, from)
     }
 
     pub(super) fn write_u32(&mut self, addr: u32, value: u32) -> Result<(), Fault> {

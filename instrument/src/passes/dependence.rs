@@ -1,0 +1,152 @@
+//! Dependence: which bytes of the input every value was computed from.
+//!
+//! Each number on the stack, in a local, a global or a call gets a label beside it (see
+//! [`crate::labels`]), and so does each byte of memory, in a *shadow* memory four times as large. Where
+//! a program decides something by values that depend on the input (a comparison, a branch, a switch), or
+//! uses one as an address, a divisor or a size, the values and their labels are recorded.
+//!
+//! ```wat
+//! ;; before                    ;; after
+//! local.get $x  local.get $y   local.get $x  local.get $y
+//! i32.add                      i32.add
+//!                              (i32.or (local.get $x') (local.get $y'))
+//!                              if (result i32)  (call $join (local.get $x') (local.get $y'))
+//!                              else  i32.const 0  end  local.set $slot
+//! ```
+//!
+//! Labels of arguments and results pass through the memory of labels, so function types stay what they
+//! are and indirect calls need nothing. What the host gives has no label unless the host says so.
+//!
+//! What is followed, and what is not:
+//! - data: operators, memory, calls, bulk operators, exceptions. Of an exception that is thrown again by
+//!   reference, labels are those of the latest one thrown;
+//! - `select`, whose result depends on its condition, too; but not branches: `if (c) x = 1` leaves `x`
+//!   without a label;
+//! - table look-ups: what is loaded from where the module's initialised data lies depends on the
+//!   address. Elsewhere an address is recorded, and that is all: what is found in a heap does not depend
+//!   on every pointer that led there;
+//! - references, table elements and how long the input is have no labels.
+
+mod carriers;
+mod effect;
+mod library;
+mod memory;
+mod operators;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use walrus::ir::Value;
+use walrus::{ConstExpr, DataKind, FunctionId, GlobalId, MemoryId, Module};
+
+use crate::labels::{DependenceSite, LabelLayout};
+use carriers::Carriers;
+use library::Library;
+
+/// What the rewriting of all functions shares.
+pub(crate) struct Dependence {
+    labels: MemoryId,
+    /// Of each memory its shadow, and the library that works on it.
+    shadows: BTreeMap<MemoryId, (MemoryId, Library)>,
+    library: Library,
+    carriers: Carriers,
+    /// Where globals have their labels.
+    globals: BTreeMap<GlobalId, u32>,
+    /// Where initialised data lies.
+    data: BTreeMap<MemoryId, (u32, u32)>,
+    /// First counter of a site.
+    counters: u32,
+    /// Record comparisons, branches and switches without labels, too?
+    always: bool,
+    sites: Vec<DependenceSite>,
+}
+
+/// Adds the memories and functions. `pages_max` bounds each guest memory, in pages of 64 KiB. Call it
+/// before anything of ours is in the module.
+pub(crate) fn prepare(
+    module: &mut Module,
+    functions: &[FunctionId],
+    pages_max: u64,
+    always: bool,
+) -> Dependence {
+    let carriers = Carriers::find(module, functions);
+    let data = data(module);
+    let layout = LabelLayout::new(module.globals.iter().count() as u32, 0);
+    let globals = module.globals.iter().zip(0..);
+    let globals = globals.map(|(global, n): (_, u32)| (global.id(), layout.globals + 4 * n));
+    let globals = globals.collect();
+    let memories = module.memories.iter().map(|m| (m.id(), m.maximum));
+    let memories = memories.collect::<Vec<_>>();
+    let labels = module.memories.add_local(false, false, 0, None, None);
+    module.exports.add("__sandglass_labels", labels);
+    let mut shadows = BTreeMap::new();
+    for (n, (memory, maximum)) in memories.into_iter().enumerate() {
+        // Four bytes for each that the memory can ever have; what is not touched costs nothing.
+        let pages = 4 * maximum.unwrap_or(pages_max).min(pages_max);
+        let shadow = module
+            .memories
+            .add_local(false, false, pages, Some(pages), None);
+        module
+            .exports
+            .add(&format!("__sandglass_shadow_{n}"), shadow);
+        shadows.insert(memory, (shadow, Library::add(module, labels, shadow)));
+    }
+    let first = shadows.values().next().map(|(_, library)| *library);
+    let library = first.unwrap_or_else(|| Library::add(module, labels, labels));
+    Dependence {
+        labels,
+        shadows,
+        library,
+        carriers,
+        globals,
+        data,
+        counters: layout.counters,
+        always,
+        sites: Vec::new(),
+    }
+}
+
+impl Dependence {
+    /// Follows labels through `id`.
+    pub(crate) fn instrument(&mut self, module: &mut Module, id: FunctionId) {
+        walk::function(self, module, id);
+    }
+
+    /// Makes room for what was found. Where labels lie, and what is recorded.
+    pub(crate) fn finish(self, module: &mut Module) -> (LabelLayout, Vec<DependenceSite>) {
+        let globals = self.globals.len() as u32;
+        let layout = LabelLayout::new(globals, self.sites.len() as u32);
+        let labels = module.memories.get_mut(self.labels);
+        (labels.initial, labels.maximum) = (layout.pages(), Some(layout.pages()));
+        (layout, self.sites)
+    }
+
+    fn global(&self, global: GlobalId) -> u32 {
+        self.globals[&global]
+    }
+
+    /// Where initialised data of a memory begins, and how many bytes further it ends.
+    fn data_of(&self, memory: MemoryId) -> (u32, u32) {
+        self.data.get(&memory).copied().unwrap_or_default()
+    }
+}
+
+/// From the first to the last byte that the module's segments initialise.
+fn data(module: &Module) -> BTreeMap<MemoryId, (u32, u32)> {
+    let mut found: BTreeMap<MemoryId, (u32, u32)> = BTreeMap::new();
+    for data in module.data.iter() {
+        let DataKind::Active { memory, offset } = &data.kind else {
+            continue;
+        };
+        let start = match offset {
+            ConstExpr::Value(Value::I32(start)) => start.cast_unsigned(),
+            ConstExpr::Value(Value::I64(start)) => u32::try_from(*start).unwrap_or(u32::MAX),
+            _ => continue,
+        };
+        let end = start.saturating_add(data.value.len() as u32);
+        let known = found.entry(*memory).or_insert((start, end));
+        *known = (known.0.min(start), known.1.max(end));
+    }
+    found.values_mut().for_each(|(start, end)| *end -= *start);
+    found
+}

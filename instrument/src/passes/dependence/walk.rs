@@ -1,0 +1,960 @@
+//! One function: its operators one after the other, with the label of each value on the stack.
+//!
+//! A label is in a local of ours: the one that stands for a local of the guest's, or the one for its
+//! place on the stack. Most are known to be nothing, and cost nothing. What a block leaves goes through
+//! locals of its own; where exceptions may land, through the memory of labels, for nothing of ours runs
+//! on their way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, UnaryOp};
+use walrus::{FunctionId, FunctionKind, LocalId, MemoryId, Module, TypeId, ValType};
+
+use super::effect::{block, carries, effect};
+use super::library::Library;
+use super::{Dependence, operators};
+use crate::emit::{Code, body, body_mut, sequence, sequences};
+use crate::labels::{ARGUMENTS, DependenceSite, PAYLOAD, RESULTS, Relation, SiteKind, VALUES_MAX};
+
+/// Where the label of a value is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Label {
+    /// It is nothing.
+    None,
+    /// In the local for this place on the stack.
+    Slot(usize),
+    /// In the local that stands for this one of the guest's.
+    Local(LocalId),
+}
+
+/// A value on the stack.
+#[derive(Clone, Copy)]
+pub(super) struct Value {
+    pub(super) label: Label,
+    /// Is the label a set, not lanes?
+    pub(super) flat: bool,
+    pub(super) constant: Option<u64>,
+    /// Is it the outcome of a comparison that was recorded?
+    compared: bool,
+}
+
+impl Value {
+    pub(super) const PLAIN: Value = Value {
+        label: Label::None,
+        flat: true,
+        constant: None,
+        compared: false,
+    };
+}
+
+/// Where the labels of what a block leaves go.
+#[derive(Clone, Copy)]
+enum Goal {
+    Nowhere,
+    Local(LocalId),
+    Memory(u32),
+}
+
+/// What a scratch local is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Address,
+    Left,
+    Right,
+    Size,
+    Outcome,
+    Label,
+}
+
+pub(super) struct Walk<'a> {
+    pub(super) pass: &'a mut Dependence,
+    pub(super) module: &'a mut Module,
+    pub(super) id: FunctionId,
+    pub(super) stack: Vec<Value>,
+    /// Locals for the labels of places on the stack.
+    slots: Vec<LocalId>,
+    /// From locals of the guest's to those of their labels.
+    twins: BTreeMap<LocalId, LocalId>,
+    scratch: Vec<(Use, ValType, LocalId)>,
+    goals: BTreeMap<InstrSeqId, Vec<Goal>>,
+}
+
+/// Rewrites `id`.
+pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionId) {
+    let func = body(module, id);
+    let args = func.args.clone();
+    let entry = func.entry_block();
+    let mut used = args.iter().copied().collect::<BTreeSet<_>>();
+    for seq in sequences(func) {
+        used.extend(
+            func.block(seq)
+                .instrs
+                .iter()
+                .filter_map(|(instr, _)| match instr {
+                    Instr::LocalGet(ir::LocalGet { local })
+                    | Instr::LocalSet(ir::LocalSet { local })
+                    | Instr::LocalTee(ir::LocalTee { local }) => Some(*local),
+                    _ => None,
+                }),
+        );
+    }
+    let carriers = pass.carriers.of_function(module, &used);
+    let twins = carriers.into_iter().map(|local| {
+        let twin = module.locals.add(ValType::I32);
+        (local, twin)
+    });
+    let twins = twins.collect::<BTreeMap<_, _>>();
+    let results = pass.carriers.results(module, id);
+    let goal = |(n, carries): (usize, &bool)| match carries {
+        true => Goal::Memory(RESULTS + 4 * n as u32),
+        false => Goal::Nowhere,
+    };
+    let goals = results.iter().enumerate().map(goal).collect();
+    let labels = pass.labels;
+    let mut walk = Walk {
+        pass,
+        module,
+        id,
+        stack: Vec::new(),
+        slots: Vec::new(),
+        twins,
+        scratch: Vec::new(),
+        goals: BTreeMap::from([(entry, goals)]),
+    };
+    let mut begin = Code::default();
+    for (n, arg) in args.iter().enumerate() {
+        if let Some(twin) = walk.twins.get(arg) {
+            begin.i32(0).load32(labels, ARGUMENTS + 4 * n as u32);
+            begin.set(*twin);
+        }
+    }
+    walk.sequence(entry);
+    let func = body_mut(module, id);
+    func.block_mut(entry).instrs.splice(0..0, begin.0);
+}
+
+impl Walk<'_> {
+    /// Rewrites a sequence whose parameters lie on the stack; leaves its results' labels where they
+    /// belong.
+    fn sequence(&mut self, id: InstrSeqId) {
+        let instrs = std::mem::take(&mut body_mut(self.module, self.id).block_mut(id).instrs);
+        let mut code = Code::default();
+        let mut goes_on = true;
+        for (n, (instr, loc)) in instrs.iter().enumerate() {
+            let rest = &instrs[n + 1..];
+            goes_on = self.operator(&mut code, instr.clone(), *loc, rest);
+            if !goes_on {
+                break;
+            }
+        }
+        if goes_on {
+            self.leave(&mut code, id);
+        }
+        body_mut(self.module, self.id).block_mut(id).instrs = code.0;
+    }
+
+    /// Puts labels where those of what `to` leaves go, or of what it begins with.
+    fn leave(&mut self, code: &mut Code, to: InstrSeqId) {
+        let goals = self.goals[&to].clone();
+        let from = self.stack.len() - goals.len();
+        for (goal, n) in goals.into_iter().zip(from..) {
+            match goal {
+                Goal::Nowhere => {}
+                Goal::Local(local) => {
+                    self.label(code, self.stack[n].label);
+                    code.set(local);
+                }
+                Goal::Memory(address) => {
+                    code.i32(0);
+                    self.label(code, self.stack[n].label);
+                    code.store32(self.pass.labels, address);
+                }
+            }
+        }
+    }
+
+    /// Pushes values with the labels that lie there.
+    fn arrive(&mut self, code: &mut Code, goals: &[Goal]) {
+        for goal in goals {
+            match *goal {
+                Goal::Nowhere => {
+                    self.stack.push(Value::PLAIN);
+                    continue;
+                }
+                Goal::Local(local) => code.get(local),
+                Goal::Memory(address) => code.i32(0).load32(self.pass.labels, address),
+            };
+            self.push_label(code, false);
+        }
+    }
+
+    /// Makes the label that the code leaves on the stack that of a new value.
+    pub(super) fn push_label(&mut self, code: &mut Code, flat: bool) {
+        let slot = self.slot(self.stack.len());
+        code.set(slot);
+        self.stack.push(Value {
+            label: Label::Slot(self.stack.len()),
+            flat,
+            ..Value::PLAIN
+        });
+    }
+
+    /// Pushes a value that has this label.
+    pub(super) fn push(&mut self, code: &mut Code, label: Label, flat: bool) {
+        match label {
+            Label::Slot(n) if n != self.stack.len() => {
+                self.label(code, label);
+                self.push_label(code, flat);
+            }
+            label => self.stack.push(Value {
+                label,
+                flat,
+                ..Value::PLAIN
+            }),
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Value {
+        self.stack.pop().expect("the module is valid")
+    }
+
+    fn slot(&mut self, n: usize) -> LocalId {
+        while self.slots.len() <= n {
+            self.slots.push(self.module.locals.add(ValType::I32));
+        }
+        self.slots[n]
+    }
+
+    /// Code that leaves a label on the stack.
+    pub(super) fn label(&mut self, code: &mut Code, label: Label) {
+        match label {
+            Label::None => code.i32(0),
+            Label::Slot(n) => code.get(self.slots[n]),
+            Label::Local(local) => code.get(self.twins[&local]),
+        };
+    }
+
+    /// The same, lanes forgotten.
+    pub(super) fn set(&mut self, code: &mut Code, value: Value) {
+        self.label(code, value.label);
+        if value.label != Label::None && !value.flat {
+            let set = self.pass.library.set;
+            self.if_in_lanes(code, value.label, |code| {
+                code.call(set);
+            });
+        }
+    }
+
+    /// With a label on the stack: if it is one in lanes, another in its place.
+    pub(super) fn if_in_lanes(
+        &mut self,
+        code: &mut Code,
+        label: Label,
+        change: impl FnOnce(&mut Code),
+    ) {
+        code.i32(0).bin(BinaryOp::I32LtS);
+        let (mut then, mut otherwise) = (Code::default(), Code::default());
+        self.label(&mut then, label);
+        change(&mut then);
+        self.label(&mut otherwise, label);
+        self.choose(code, then, otherwise);
+    }
+
+    /// `if (result i32)`
+    pub(super) fn choose(&mut self, code: &mut Code, then: Code, otherwise: Code) {
+        let func = body_mut(self.module, self.id);
+        let ty = InstrSeqType::Simple(Some(ValType::I32));
+        let consequent = sequence(func, ty, then);
+        let alternative = sequence(func, ty, otherwise);
+        code.op(ir::IfElse {
+            consequent,
+            alternative,
+        });
+    }
+
+    /// `if else`
+    pub(super) fn if_else(&mut self, code: &mut Code, then: Code, otherwise: Code) {
+        let func = body_mut(self.module, self.id);
+        let ty = InstrSeqType::Simple(None);
+        let consequent = sequence(func, ty, then);
+        let alternative = sequence(func, ty, otherwise);
+        code.op(ir::IfElse {
+            consequent,
+            alternative,
+        });
+    }
+
+    /// `if`
+    pub(super) fn when(&mut self, code: &mut Code, then: Code) {
+        code.when(body_mut(self.module, self.id), then);
+    }
+
+    pub(super) fn scratch(&mut self, purpose: Use, ty: ValType) -> LocalId {
+        let known = self.scratch.iter();
+        let mut known = known.filter(|(known, of, _)| *known == purpose && *of == ty);
+        if let Some((_, _, local)) = known.next() {
+            return *local;
+        }
+        let local = self.module.locals.add(ty);
+        self.scratch.push((purpose, ty, local));
+        local
+    }
+
+    /// Pushes the union of two values.
+    pub(super) fn join(&mut self, code: &mut Code, left: Value, right: Value) {
+        if left.label == Label::None || right.label == Label::None || left.label == right.label {
+            let value = if left.label == Label::None {
+                right
+            } else {
+                left
+            };
+            if value.label == Label::None || value.flat {
+                self.push(code, value.label, true);
+            } else {
+                self.set(code, value);
+                self.push_label(code, true);
+            }
+            return;
+        }
+        let join = self.pass.library.join;
+        self.both(code, left.label, right.label, |code| {
+            code.call(join);
+        });
+        self.push_label(code, true);
+    }
+
+    /// A label made of two, or none if neither is one.
+    pub(super) fn both(
+        &mut self,
+        code: &mut Code,
+        left: Label,
+        right: Label,
+        make: impl FnOnce(&mut Code),
+    ) {
+        self.label(code, left);
+        self.label(code, right);
+        code.bin(BinaryOp::I32Or);
+        let (mut then, mut otherwise) = (Code::default(), Code::default());
+        self.label(&mut then, left);
+        self.label(&mut then, right);
+        make(&mut then);
+        otherwise.i32(0);
+        self.choose(code, then, otherwise);
+    }
+
+    /// Moves labels that lie in twins of locals to their slots: the local is about to be set, or may be
+    /// in a block that is entered.
+    fn keep(&mut self, code: &mut Code, of: Option<LocalId>) {
+        for n in 0..self.stack.len() {
+            let Label::Local(local) = self.stack[n].label else {
+                continue;
+            };
+            if of.is_none_or(|of| of == local) {
+                self.label(code, Label::Local(local));
+                let slot = self.slot(n);
+                code.set(slot);
+                self.stack[n].label = Label::Slot(n);
+            }
+        }
+    }
+
+    /// A new site; the address of its counter.
+    pub(super) fn site(
+        &mut self,
+        loc: InstrLocId,
+        kind: SiteKind,
+        relation: Relation,
+        width: u8,
+    ) -> i32 {
+        let counter = self.pass.counters + 4 * self.pass.sites.len() as u32;
+        self.pass.sites.push(DependenceSite {
+            function: self.id.index() as u32,
+            offset: loc.data(),
+            kind,
+            relation,
+            width,
+        });
+        counter.cast_signed()
+    }
+
+    /// Records something at a new site if one of the labels is one. `operands` leaves the outcome, left
+    /// and right on the stack.
+    pub(super) fn event(
+        &mut self,
+        code: &mut Code,
+        site: (InstrLocId, SiteKind, Relation, u8),
+        labels: [Label; 2],
+        operands: impl FnOnce(&mut Code),
+    ) {
+        let (loc, kind, relation, width) = site;
+        let counter = self.site(loc, kind, relation, width);
+        let decides = matches!(
+            kind,
+            SiteKind::Compare | SiteKind::Branch | SiteKind::Switch
+        );
+        let always = self.pass.always && decides;
+        let some = labels.map(|label| label != Label::None);
+        if some == [false; 2] && !always {
+            return;
+        }
+        let mut record = Code::default();
+        record.i32(counter);
+        operands(&mut record);
+        self.label(&mut record, labels[0]);
+        self.label(&mut record, labels[1]);
+        record.call(self.pass.library.event);
+        if always {
+            code.0.extend(record.0);
+            return;
+        }
+        match some {
+            [true, true] => {
+                self.label(code, labels[0]);
+                self.label(code, labels[1]);
+                code.bin(BinaryOp::I32Or);
+            }
+            [true, false] => self.label(code, labels[0]),
+            _ => self.label(code, labels[1]),
+        }
+        self.when(code, record);
+    }
+
+    /// Records the i32 on top of the stack, which stays there.
+    pub(super) fn top_event(
+        &mut self,
+        code: &mut Code,
+        loc: InstrLocId,
+        kind: SiteKind,
+        value: Value,
+    ) {
+        if value.compared {
+            return;
+        }
+        let local = self.scratch(Use::Right, ValType::I32);
+        code.tee(local);
+        let relation = Relation::None;
+        self.event(
+            code,
+            (loc, kind, relation, 4),
+            [value.label, Label::None],
+            |code| {
+                match kind {
+                    SiteKind::Branch => code.get(local).i32(0).bin(BinaryOp::I32Ne),
+                    SiteKind::Switch => code.get(local),
+                    _ => code.i32(0),
+                };
+                code.get(local).un(UnaryOp::I64ExtendUI32).i64(0);
+            },
+        );
+    }
+
+    /// Rewrites one operator; `rest` is what follows it. False if control does not go on.
+    fn operator(
+        &mut self,
+        code: &mut Code,
+        instr: Instr,
+        loc: InstrLocId,
+        rest: &[(Instr, InstrLocId)],
+    ) -> bool {
+        match &instr {
+            Instr::Block(ir::Block { seq }) | Instr::TryTable(ir::TryTable { seq, .. }) => {
+                let (seq, height) = (*seq, self.enter(code, &[*seq]));
+                self.sequence(seq);
+                code.op_at(instr, loc);
+                self.exit(code, height, seq);
+            }
+            Instr::Loop(ir::Loop { seq }) => {
+                let seq = *seq;
+                self.enter_loop(code, seq, instr, loc);
+            }
+            Instr::IfElse(ir::IfElse {
+                consequent,
+                alternative,
+            }) => {
+                let (consequent, alternative) = (*consequent, *alternative);
+                let condition = self.pop();
+                self.top_event(code, loc, SiteKind::Branch, condition);
+                let height = self.enter(code, &[consequent, alternative]);
+                let goals = self.goals[&consequent].clone();
+                self.goals.insert(alternative, goals);
+                let before = self.stack.clone();
+                self.sequence(consequent);
+                self.stack = before;
+                self.sequence(alternative);
+                code.op_at(instr, loc);
+                self.exit(code, height, consequent);
+            }
+            Instr::Br(ir::Br { block }) => {
+                self.leave(code, *block);
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::Return(_) => {
+                let entry = body(self.module, self.id).entry_block();
+                self.leave(code, entry);
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::BrIf(ir::BrIf { block }) => {
+                let condition = self.pop();
+                self.top_event(code, loc, SiteKind::Branch, condition);
+                self.leave(code, *block);
+                code.op_at(instr, loc);
+            }
+            Instr::BrTable(ir::BrTable { blocks, default }) => {
+                let index = self.pop();
+                self.top_event(code, loc, SiteKind::Switch, index);
+                let targets = blocks.iter().chain([default]).copied();
+                for target in targets.collect::<BTreeSet<_>>() {
+                    self.leave(code, target);
+                }
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::BrOnNull(ir::BrOnNull { block }) => {
+                self.pop();
+                self.leave(code, *block);
+                self.stack.push(Value::PLAIN);
+                code.op_at(instr, loc);
+            }
+            Instr::BrOnNonNull(ir::BrOnNonNull { block }) => {
+                self.leave(code, *block);
+                self.pop();
+                code.op_at(instr, loc);
+            }
+            Instr::Throw(ir::Throw { tag }) => {
+                let takes = self.types(self.module.tags.get(*tag).ty());
+                self.give(code, &takes, PAYLOAD);
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::ThrowRef(_) | Instr::Unreachable(_) => {
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::Call(ir::Call { func }) => {
+                let func = *func;
+                let takes = self.parameters(func);
+                self.give(code, &takes, ARGUMENTS);
+                self.stack.truncate(self.stack.len() - takes.len());
+                code.op_at(instr, loc);
+                let leaves = self.pass.carriers.results(self.module, func);
+                self.take(code, &leaves);
+            }
+            Instr::ReturnCall(ir::ReturnCall { func }) => {
+                let takes = self.parameters(*func);
+                self.give(code, &takes, ARGUMENTS);
+                let leaves = self.pass.carriers.results(self.module, self.id);
+                self.forget(code, &leaves);
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::CallIndirect(ir::CallIndirect { ty, .. })
+            | Instr::CallRef(ir::CallRef { ty }) => {
+                let leaves = self.indirect(code, &instr, loc, *ty);
+                code.op_at(instr, loc);
+                self.take(code, &leaves);
+            }
+            Instr::ReturnCallIndirect(ir::ReturnCallIndirect { ty, .. })
+            | Instr::ReturnCallRef(ir::ReturnCallRef { ty }) => {
+                self.indirect(code, &instr, loc, *ty);
+                code.op_at(instr, loc);
+                return false;
+            }
+            Instr::LocalGet(ir::LocalGet { local }) => {
+                let label = match self.twins.contains_key(local) {
+                    true => Label::Local(*local),
+                    false => Label::None,
+                };
+                self.push(code, label, false);
+                code.op_at(instr, loc);
+            }
+            Instr::LocalSet(ir::LocalSet { local }) | Instr::LocalTee(ir::LocalTee { local }) => {
+                let local = *local;
+                let is_tee = matches!(instr, Instr::LocalTee(_));
+                code.op_at(instr, loc);
+                let value = self.pop();
+                if value.label != Label::Local(local)
+                    && let Some(twin) = self.twins.get(&local).copied()
+                {
+                    self.keep(code, Some(local));
+                    self.label(code, value.label);
+                    code.set(twin);
+                }
+                if is_tee {
+                    self.stack.push(value);
+                }
+            }
+            Instr::GlobalGet(ir::GlobalGet { global }) => {
+                let global = *global;
+                code.op_at(instr, loc);
+                if self.pass.carriers.global(self.module, global) {
+                    let address = self.pass.global(global);
+                    code.i32(0).load32(self.pass.labels, address);
+                    self.push_label(code, false);
+                } else {
+                    self.stack.push(Value::PLAIN);
+                }
+            }
+            Instr::GlobalSet(ir::GlobalSet { global }) => {
+                let global = *global;
+                code.op_at(instr, loc);
+                let value = self.pop();
+                if self.pass.carriers.global(self.module, global) {
+                    code.i32(0);
+                    self.label(code, value.label);
+                    code.store32(self.pass.labels, self.pass.global(global));
+                }
+            }
+            Instr::Const(ir::Const { value }) => {
+                let constant = match *value {
+                    ir::Value::I32(value) => Some(u64::from(value.cast_unsigned())),
+                    ir::Value::I64(value) => Some(value.cast_unsigned()),
+                    _ => None,
+                };
+                code.op_at(instr, loc);
+                self.stack.push(Value {
+                    constant,
+                    ..Value::PLAIN
+                });
+            }
+            Instr::Drop(_) => {
+                self.pop();
+                code.op_at(instr, loc);
+            }
+            Instr::Select(_) => self.select(code, instr, loc),
+            Instr::Binop(ir::Binop { op }) => {
+                let op = *op;
+                match operators::comparison(op) {
+                    Some((ty, relation)) => self.compare(code, op, ty, relation, loc, rest),
+                    None => operators::binary(self, code, op, loc),
+                }
+            }
+            Instr::Unop(ir::Unop { op }) => {
+                let op = *op;
+                match op {
+                    UnaryOp::I32Eqz => self.is_zero(code, op, ValType::I32, loc, rest),
+                    UnaryOp::I64Eqz => self.is_zero(code, op, ValType::I64, loc, rest),
+                    _ => operators::unary(self, code, op, loc),
+                }
+            }
+            Instr::Load(_)
+            | Instr::LoadSimd(_)
+            | Instr::Store(_)
+            | Instr::MemoryCopy(_)
+            | Instr::MemoryFill(_)
+            | Instr::MemoryInit(_)
+            | Instr::MemoryGrow(_) => super::memory::operator(self, code, instr, loc),
+            _ => {
+                let (taken, left) = effect(self.module, &instr);
+                let operands = self.stack.split_off(self.stack.len() - taken);
+                code.op_at(instr, loc);
+                self.all_in_each(code, &operands, left);
+            }
+        }
+        true
+    }
+
+    /// Pushes values each of which depends on all of these; references do not.
+    pub(super) fn all_in_each(&mut self, code: &mut Code, operands: &[Value], left: usize) {
+        let base = self.stack.len();
+        if left == 0 {
+            return;
+        }
+        // Above all operands, so that no label is written over before it is read.
+        let height = base + operands.len();
+        self.stack.resize(height, Value::PLAIN);
+        let mut whole = Value::PLAIN;
+        for operand in operands {
+            self.join(code, whole, *operand);
+            whole = self.pop();
+        }
+        self.stack.truncate(base);
+        for _ in 0..left {
+            self.push(code, whole.label, true);
+        }
+    }
+
+    /// Prepares what a block, or the first of two arms, leaves; how high the stack is below its
+    /// parameters.
+    fn enter(&mut self, code: &mut Code, arms: &[InstrSeqId]) -> usize {
+        self.keep(code, None);
+        let ty = body(self.module, self.id).block(arms[0]).ty;
+        let (params, results) = block(self.module, ty);
+        let mut exits = vec![false; results.len()];
+        for arm in arms {
+            let other = self.pass.carriers.exits(*arm, &results);
+            exits
+                .iter_mut()
+                .zip(other)
+                .for_each(|(exit, other)| *exit |= other);
+        }
+        let goals = self.goals_for(arms, &exits);
+        self.goals.insert(arms[0], goals);
+        self.stack.len() - params.len()
+    }
+
+    fn goals_for(&mut self, seqs: &[InstrSeqId], which: &[bool]) -> Vec<Goal> {
+        let is_landing = seqs.iter().any(|seq| self.pass.carriers.is_landing(*seq));
+        let goals = which.iter().enumerate().map(|(n, carries)| match carries {
+            false => Goal::Nowhere,
+            true if is_landing => Goal::Memory(PAYLOAD + 4 * n as u32),
+            true => Goal::Local(self.module.locals.add(ValType::I32)),
+        });
+        goals.collect()
+    }
+
+    /// After a block: its results, on the stack as it was below its parameters.
+    fn exit(&mut self, code: &mut Code, height: usize, seq: InstrSeqId) {
+        self.stack.truncate(height);
+        self.stack.resize(height, Value::PLAIN);
+        let goals = self.goals[&seq].clone();
+        self.arrive(code, &goals);
+    }
+
+    fn enter_loop(&mut self, code: &mut Code, seq: InstrSeqId, instr: Instr, loc: InstrLocId) {
+        self.keep(code, None);
+        let ty = body(self.module, self.id).block(seq).ty;
+        let (params, results) = block(self.module, ty);
+        let heads = self.pass.carriers.heads(seq, &params);
+        let goals = self.goals_for(&[seq], &heads);
+        self.goals.insert(seq, goals.clone());
+        self.leave(code, seq);
+        let height = self.stack.len() - params.len();
+        self.stack.truncate(height);
+        // What comes out at the end is no branch to it.
+        let exits = self.pass.carriers.exits(seq, &results);
+        let ends = exits.iter().map(|carries| match carries {
+            true => Goal::Local(self.module.locals.add(ValType::I32)),
+            false => Goal::Nowhere,
+        });
+        let ends = ends.collect::<Vec<_>>();
+        let mut begin = Code::default();
+        self.arrive(&mut begin, &goals);
+        let instrs = std::mem::take(&mut body_mut(self.module, self.id).block_mut(seq).instrs);
+        let mut inside = begin;
+        let mut goes_on = true;
+        for (n, (instr, loc)) in instrs.iter().enumerate() {
+            goes_on = self.operator(&mut inside, instr.clone(), *loc, &instrs[n + 1..]);
+            if !goes_on {
+                break;
+            }
+        }
+        if goes_on {
+            self.goals.insert(seq, ends.clone());
+            self.leave(&mut inside, seq);
+        }
+        body_mut(self.module, self.id).block_mut(seq).instrs = inside.0;
+        code.op_at(instr, loc);
+        self.stack.truncate(height);
+        self.stack.resize(height, Value::PLAIN);
+        self.arrive(code, &ends);
+    }
+
+    fn types(&self, ty: TypeId) -> Vec<bool> {
+        let params = self.module.types.params(ty);
+        params.iter().map(|ty| carries(*ty)).collect()
+    }
+
+    /// Which parameters of a function have labels.
+    fn parameters(&self, func: FunctionId) -> Vec<bool> {
+        match &self.module.funcs.get(func).kind {
+            FunctionKind::Local(body) => {
+                let args = body.args.iter();
+                args.map(|arg| self.pass.carriers.local(self.module, *arg))
+                    .collect()
+            }
+            _ => {
+                vec![
+                    false;
+                    self.module
+                        .types
+                        .params(self.module.funcs.get(func).ty())
+                        .len()
+                ]
+            }
+        }
+    }
+
+    /// Stores the labels of the last values on the stack at `first`, where there are any.
+    fn give(&mut self, code: &mut Code, which: &[bool], first: u32) {
+        let from = self.stack.len() - which.len();
+        for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
+            code.i32(0);
+            self.label(code, self.stack[from + n].label);
+            code.store32(self.pass.labels, first + 4 * n as u32);
+        }
+    }
+
+    /// Pushes what a call returned.
+    fn take(&mut self, code: &mut Code, which: &[bool]) {
+        let goals = which.iter().enumerate().map(|(n, carries)| match carries {
+            true => Goal::Memory(RESULTS + 4 * n as u32),
+            false => Goal::Nowhere,
+        });
+        let goals = goals.collect::<Vec<_>>();
+        self.arrive(code, &goals);
+    }
+
+    /// The results of what is called have no labels unless it says so.
+    fn forget(&mut self, code: &mut Code, which: &[bool]) {
+        for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
+            code.i32(0)
+                .i32(0)
+                .store32(self.pass.labels, RESULTS + 4 * n as u32);
+        }
+    }
+
+    /// What goes before an indirect call; takes its operands off the stack.
+    fn indirect(
+        &mut self,
+        code: &mut Code,
+        instr: &Instr,
+        loc: InstrLocId,
+        ty: TypeId,
+    ) -> Vec<bool> {
+        let target = self.pop();
+        let table = match instr {
+            Instr::CallIndirect(ir::CallIndirect { table, .. })
+            | Instr::ReturnCallIndirect(ir::ReturnCallIndirect { table, .. }) => Some(*table),
+            _ => None,
+        };
+        if table.is_some_and(|table| !self.module.tables.get(table).table64) {
+            self.top_event(code, loc, SiteKind::Index, target);
+        }
+        let takes = self.types(ty);
+        self.give(code, &takes, ARGUMENTS);
+        self.stack.truncate(self.stack.len() - takes.len());
+        let results = self.module.types.results(ty);
+        let leaves = results.iter().map(|ty| carries(*ty)).collect::<Vec<_>>();
+        self.forget(code, &leaves);
+        leaves
+    }
+
+    /// The label of the value that was selected, and of the condition.
+    fn select(&mut self, code: &mut Code, instr: Instr, loc: InstrLocId) {
+        let (condition, right, left) = (self.pop(), self.pop(), self.pop());
+        self.top_event(code, loc, SiteKind::Branch, condition);
+        let local = self.scratch(Use::Outcome, ValType::I32);
+        code.tee(local).op_at(instr, loc);
+        let base = self.stack.len();
+        let selected = if left.label == right.label {
+            Value {
+                flat: left.flat && right.flat,
+                label: left.label,
+                ..Value::PLAIN
+            }
+        } else {
+            self.label(code, left.label);
+            self.label(code, right.label);
+            code.get(local).op(ir::Select { ty: None });
+            // Not in the way of the condition's.
+            self.stack.resize(base + 3, Value::PLAIN);
+            self.push_label(code, left.flat && right.flat);
+            let value = self.pop();
+            self.stack.truncate(base);
+            value
+        };
+        if condition.label == Label::None {
+            self.push(code, selected.label, selected.flat);
+        } else {
+            self.join(code, selected, condition);
+        }
+    }
+
+    fn compare(
+        &mut self,
+        code: &mut Code,
+        op: BinaryOp,
+        ty: ValType,
+        relation: Relation,
+        loc: InstrLocId,
+        rest: &[(Instr, InstrLocId)],
+    ) {
+        let (right, left) = (self.pop(), self.pop());
+        let (a, b) = (self.scratch(Use::Left, ty), self.scratch(Use::Right, ty));
+        let outcome = self.scratch(Use::Outcome, ValType::I32);
+        code.set(b)
+            .tee(a)
+            .get(b)
+            .op_at(ir::Binop { op }, loc)
+            .tee(outcome);
+        let width = operators::width(ty);
+        let labels = [left.label, right.label];
+        self.event(
+            code,
+            (loc, SiteKind::Compare, relation, width),
+            labels,
+            |code| {
+                code.get(outcome);
+                operators::widen(code.get(a), ty);
+                operators::widen(code.get(b), ty);
+            },
+        );
+        if decides(rest) {
+            self.stack.push(Value::PLAIN);
+        } else {
+            self.join(code, left, right);
+        }
+        self.stack.last_mut().expect("pushed").compared = true;
+    }
+
+    /// `eqz`: a comparison with zero, or the negation of one.
+    fn is_zero(
+        &mut self,
+        code: &mut Code,
+        op: UnaryOp,
+        ty: ValType,
+        loc: InstrLocId,
+        rest: &[(Instr, InstrLocId)],
+    ) {
+        let value = self.pop();
+        if value.compared {
+            code.op_at(ir::Unop { op }, loc);
+        } else {
+            let a = self.scratch(Use::Left, ty);
+            let outcome = self.scratch(Use::Outcome, ValType::I32);
+            code.tee(a).op_at(ir::Unop { op }, loc).tee(outcome);
+            let site = (loc, SiteKind::Compare, Relation::Eq, operators::width(ty));
+            self.event(code, site, [value.label, Label::None], |code| {
+                code.get(outcome);
+                operators::widen(code.get(a), ty);
+                code.i64(0);
+            });
+        }
+        if decides(rest) {
+            self.stack.push(Value::PLAIN);
+        } else {
+            self.join(code, value, Value::PLAIN);
+        }
+        self.stack.last_mut().expect("pushed").compared = true;
+    }
+
+    pub(super) fn library(&self) -> Library {
+        self.pass.library
+    }
+
+    /// The library that works on this memory's shadow.
+    pub(super) fn library_of(&self, memory: MemoryId) -> Library {
+        self.pass.shadows[&memory].1
+    }
+}
+
+/// Does what follows only decide by the value, so that nobody asks for its label?
+fn decides(rest: &[(Instr, InstrLocId)]) -> bool {
+    let by = |instr: Option<&(Instr, InstrLocId)>| {
+        matches!(instr, Some((Instr::BrIf(_) | Instr::IfElse(_), _)))
+    };
+    let negates = matches!(
+        rest.first(),
+        Some((
+            Instr::Unop(ir::Unop {
+                op: UnaryOp::I32Eqz
+            }),
+            _
+        ))
+    );
+    by(rest.first()) || (negates && by(rest.get(1)))
+}
+
+const _: () = assert!(VALUES_MAX >= 1000, "what wasm allows");

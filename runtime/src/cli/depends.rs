@@ -1,0 +1,265 @@
+//! `sandglass depends`: which bytes of an input decide what: the operands of comparisons, branches and
+//! switches, addresses, divisors and sizes, by the line of the source.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::Result;
+use sandglass_instrument::labels::{DependenceSite, SiteKind};
+use sandglass_instrument::printable::printable_bytes;
+use sandglass_instrument::symbols::{Frame, Symbols};
+use sandglass_sandbox::{Build, DependenceEvent, DependenceLimits, Dependences, on_guest_thread};
+use serde::Serialize;
+
+use super::args::DependsArgs;
+use super::case::{exact_for, read_case};
+use super::profile::refuse_property;
+use crate::error::{exit_code, show};
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+use crate::stack;
+use crate::target::{MEMORY_BYTES_MAX, Module};
+
+/// What is shown of one operator: the first of those that differ.
+const SHOWN_MAX: usize = 4;
+/// Operators that are shown.
+const SITES_MAX: usize = 200;
+/// Bytes of the input that are shown beside their range.
+const TEXT_MAX: usize = 16;
+
+/// An event as JSON has it.
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'static str,
+    kind: &'static str,
+    relation: &'static str,
+    function: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    offset: u32,
+    outcome: u32,
+    left: u64,
+    right: u64,
+    /// Ranges: first byte, one past the last.
+    left_bytes: Vec<(u32, u32)>,
+    right_bytes: Vec<(u32, u32)>,
+}
+
+/// The last line of JSON.
+#[derive(Serialize)]
+struct Summary<'a> {
+    event: &'static str,
+    target: &'a str,
+    target_hash: &'a str,
+    exit: String,
+    fuel: u64,
+    input_bytes: u32,
+    events: usize,
+    dropped: u32,
+    saturated: u32,
+}
+
+pub(super) fn run(args: &DependsArgs) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    refuse_property(&module, &args.target)?;
+    let case = read_case(&args.file, &module, &args.guest)?;
+    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    let (found, sites) = on_guest_thread(|| {
+        let mut sandbox = target.sandbox(Build::Dependence, &limits)?;
+        let sites = sandbox.program().probe_map().dependence.clone();
+        anyhow::Ok((
+            sandbox.depend(&case.input, DependenceLimits::STANDARD),
+            sites,
+        ))
+    })?;
+    let symbols = Symbols::new(&module.wasm);
+    let mut out = Sink::stdout();
+    if args.json {
+        json(&mut out, &module, &found, &sites, &symbols);
+        return Ok(exit_code::FINE);
+    }
+    out.line(&format!(
+        "{}: {} ({}, {} fuel)",
+        show(&case.path),
+        stack::exit_text(found.outcome.exit),
+        plural(u64::from(found.outcome.input_bytes), "byte"),
+        number(found.outcome.fuel),
+    ));
+    text(&mut out, &case.input, &found, &sites, &symbols);
+    for warning in warnings(&found) {
+        out.line(&format!("warning: {warning}"));
+    }
+    Ok(exit_code::FINE)
+}
+
+/// What is not as it seems.
+fn warnings(found: &Dependences) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if found.dropped > 0 {
+        warnings.push(format!(
+            "{} left out: there is room for the first 1,024 of an operator and 65,536 in all",
+            plural(u64::from(found.dropped), "event")
+        ));
+    }
+    if found.saturated > 0 {
+        warnings.push(format!(
+            "{} did not fit and became the whole input",
+            plural(u64::from(found.saturated), "set of bytes")
+        ));
+    }
+    if found.followed_bytes < found.outcome.input_bytes {
+        warnings.push(format!(
+            "only the first {} bytes were followed",
+            number(u64::from(found.followed_bytes))
+        ));
+    }
+    warnings
+}
+
+/// Operators in the order in which they were first reached.
+fn text(
+    out: &mut Sink,
+    input: &[u8],
+    found: &Dependences,
+    sites: &[DependenceSite],
+    symbols: &Symbols,
+) {
+    let mut order = Vec::new();
+    let mut of_site: BTreeMap<u32, Vec<&DependenceEvent>> = BTreeMap::new();
+    for event in &found.events {
+        let events = of_site.entry(event.site).or_default();
+        if events.is_empty() {
+            order.push(event.site);
+        }
+        events.push(event);
+    }
+    if order.is_empty() {
+        out.line("nothing that it decides depends on the input");
+    }
+    for number in order.iter().take(SITES_MAX) {
+        let site = &sites[*number as usize];
+        let frames = symbols.frames(site.offset);
+        let events = &of_site[number];
+        let times = match events.len() {
+            1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        out.line(&format!("{}: {}{times}", place(frames.first()), what(site)));
+        let mut shown: Vec<&DependenceEvent> = Vec::new();
+        for event in events {
+            if shown.len() < SHOWN_MAX && !shown.contains(event) {
+                shown.push(event);
+            }
+        }
+        for event in &shown {
+            out.line(&format!("    {}", operands(event, site, input)));
+        }
+        let known = events.iter().filter(|event| shown.contains(event)).count();
+        if known < events.len() {
+            out.line(&format!("    … {} more", events.len() - known));
+        }
+    }
+    if order.len() > SITES_MAX {
+        out.line(&format!("… {} more operators", order.len() - SITES_MAX));
+    }
+}
+
+fn what(site: &DependenceSite) -> String {
+    match site.kind {
+        SiteKind::Compare => format!("compare {}", site.relation.text()),
+        kind => kind.name().to_owned(),
+    }
+}
+
+fn place(frame: Option<&Frame>) -> String {
+    let Some(frame) = frame else {
+        return "?".into();
+    };
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("{} at {file}:{line}", frame.function),
+        _ => frame.function.clone(),
+    }
+}
+
+/// Both sides, and what came of it.
+fn operands(event: &DependenceEvent, site: &DependenceSite, input: &[u8]) -> String {
+    let left = side(event.left, &event.left_bytes, input);
+    if site.kind != SiteKind::Compare {
+        return match site.kind {
+            SiteKind::Switch => left,
+            SiteKind::Branch => format!("{left}: {}", event.outcome != 0),
+            _ => left,
+        };
+    }
+    let right = side(event.right, &event.right_bytes, input);
+    format!(
+        "{left} {} {right}: {}",
+        site.relation.text(),
+        event.outcome != 0
+    )
+}
+
+/// `65 (bytes 3..4 "A")`, or the value alone.
+fn side(value: u64, bytes: &[Range<u32>], input: &[u8]) -> String {
+    if bytes.is_empty() {
+        return value.to_string();
+    }
+    let ranges = bytes.iter().map(|range| {
+        let end = (range.end as usize).min(range.start as usize + TEXT_MAX);
+        let text = input.get(range.start as usize..end.min(input.len()));
+        let cut = if end < range.end as usize { "…" } else { "" };
+        let text = printable_bytes(text.unwrap_or_default());
+        match range.end - range.start {
+            1 => format!("{} \"{text}\"", range.start),
+            _ => format!("{}-{} \"{text}{cut}\"", range.start, range.end - 1),
+        }
+    });
+    let ranges = ranges.collect::<Vec<_>>().join(", ");
+    format!("{value} [{ranges}]")
+}
+
+fn json(
+    out: &mut Sink,
+    module: &Module,
+    found: &Dependences,
+    sites: &[DependenceSite],
+    symbols: &Symbols,
+) {
+    let mut known: BTreeMap<u32, Vec<Frame>> = BTreeMap::new();
+    for event in &found.events {
+        let site = &sites[event.site as usize];
+        let frames = known
+            .entry(event.site)
+            .or_insert_with(|| symbols.frames(site.offset));
+        let frame = frames.first();
+        let pairs =
+            |bytes: &[Range<u32>]| bytes.iter().map(|range| (range.start, range.end)).collect();
+        let line = Line {
+            event: "depends",
+            kind: site.kind.name(),
+            relation: site.relation.text(),
+            function: frame.map_or("", |frame| &frame.function),
+            file: frame.and_then(|frame| frame.file.as_deref()),
+            line: frame.and_then(|frame| frame.line),
+            offset: site.offset,
+            outcome: event.outcome,
+            left: event.left,
+            right: event.right,
+            left_bytes: pairs(&event.left_bytes),
+            right_bytes: pairs(&event.right_bytes),
+        };
+        out.line(&serde_json::to_string(&line).expect("a line is plain data"));
+    }
+    let summary = Summary {
+        event: "summary",
+        target: &module.path,
+        target_hash: &module.hash,
+        exit: stack::exit_text(found.outcome.exit),
+        fuel: found.outcome.fuel,
+        input_bytes: found.outcome.input_bytes,
+        events: found.events.len(),
+        dropped: found.dropped,
+        saturated: found.saturated,
+    };
+    out.line(&serde_json::to_string(&summary).expect("a summary is plain data"));
+}

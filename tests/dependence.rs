@@ -1,0 +1,323 @@
+//! Labels say which bytes of the input decide what: measured against changes of the input, and, case by
+//! case, against what is known.
+//!
+//! The oracle changes one byte at a time and looks which operands change, as long as the changed run
+//! goes the same way: up to the first decision that comes out otherwise. A byte that was never tried that
+//! far says nothing about a decision. Recall is how much of what changes was foretold, precision how
+//! much of what was foretold changes.
+#![expect(clippy::print_stdout, reason = "prints what was measured")]
+
+#[path = "dependence/exact.rs"]
+mod exact;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sandglass_engine::{Exit, Interest};
+use sandglass_guests::{MICRO, MICRO_CASES, WAT};
+use sandglass_instrument::labels::SiteKind;
+use sandglass_sandbox::{
+    Build, DependenceEvent, DependenceLimits, Dependences, Limits, Options, Program, Sandbox,
+    on_guest_thread,
+};
+
+const LIMITS: Limits = Limits {
+    fuel: 20_000_000,
+    ..Limits::STANDARD
+};
+
+/// Everything is recorded.
+const ALL: DependenceLimits = DependenceLimits {
+    site_events: u32::MAX,
+    ..DependenceLimits::STANDARD
+};
+
+pub(crate) fn sandbox(wasm: &[u8], build: Build) -> Sandbox {
+    let program = Program::build(wasm, build, &Options::default(), None).expect("it is accepted");
+    Sandbox::new(&Arc::new(program), &LIMITS).expect("it starts")
+}
+
+/// Decisions of a run, in order.
+fn decisions(sandbox: &mut Sandbox, input: &[u8]) -> Vec<DependenceEvent> {
+    let map = sandbox.program().probe_map().clone();
+    let Dependences {
+        mut events,
+        dropped,
+        saturated,
+        ..
+    } = sandbox.depend(input, ALL);
+    assert_eq!((dropped, saturated), (0, 0), "there is room for all");
+    events.retain(|event| {
+        let kind = map.dependence[event.site as usize].kind;
+        matches!(
+            kind,
+            SiteKind::Compare | SiteKind::Branch | SiteKind::Switch
+        )
+    });
+    events
+}
+
+/// What one case came to, in pairs of an operand and a byte.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    right: usize,
+    foretold: usize,
+    changes: usize,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.right += other.right;
+        self.foretold += other.foretold;
+        self.changes += other.changes;
+    }
+
+    fn percent(part: usize, of: usize) -> f64 {
+        100.0 * part as f64 / of.max(1) as f64
+    }
+}
+
+/// Values for a byte: each bit flipped, and some that texts and numbers are made of.
+fn others(byte: u8) -> BTreeSet<u8> {
+    let flipped = (0..8).map(|bit| byte ^ 1 << bit);
+    let near = [byte.wrapping_add(1), byte.wrapping_sub(1)];
+    let known = [0, 255, b'0', b'7', b'A', b'a', b' ', b'.'];
+    let mut all = flipped.chain(near).chain(known).collect::<BTreeSet<u8>>();
+    all.remove(&byte);
+    all
+}
+
+fn has(ranges: &[Range<u32>], byte: u32) -> bool {
+    ranges.iter().any(|range| range.contains(&byte))
+}
+
+fn measure(sandbox: &mut Sandbox, input: &[u8]) -> Tally {
+    let before = decisions(sandbox, input);
+    let mut tally = Tally::default();
+    let mut missed = Vec::new();
+    // Of each decision's operands: the greatest value seen, and for each byte, how often the decision was
+    // reached and whether they changed.
+    let mut greatest = (before.iter())
+        .map(|event| [event.left, event.right])
+        .collect::<Vec<_>>();
+    let mut all_seen = Vec::new();
+    for byte in 1..input.len() {
+        let mut seen = vec![(0, [false; 2]); before.len()];
+        for value in others(input[byte]) {
+            let mut changed = input.to_vec();
+            changed[byte] = value;
+            let after = decisions(sandbox, &changed);
+            for (n, (a, b)) in before.iter().zip(&after).enumerate() {
+                if a.site != b.site {
+                    break;
+                }
+                seen[n].0 += 1;
+                seen[n].1[0] |= a.left != b.left;
+                seen[n].1[1] |= a.right != b.right;
+                greatest[n] = [greatest[n][0].max(b.left), greatest[n][1].max(b.right)];
+                if a.outcome != b.outcome {
+                    break;
+                }
+            }
+        }
+        all_seen.push(seen);
+    }
+    for (byte, seen) in (1..).zip(all_seen) {
+        for ((event, (tried, changes)), greatest) in before.iter().zip(seen).zip(&greatest) {
+            for ((bytes, changes), greatest) in [&event.left_bytes, &event.right_bytes]
+                .into_iter()
+                .zip(changes)
+                .zip(greatest)
+            {
+                let foretold = has(bytes, byte);
+                // Tried often enough for every bit to have been flipped. A truth value is of a comparison
+                // before it, whose operands are judged; one byte alone seldom turns it.
+                let is_known = changes || (tried >= 8 && *greatest > 1);
+                tally.changes += usize::from(changes);
+                tally.foretold += usize::from(foretold && is_known);
+                tally.right += usize::from(foretold && changes);
+                if changes && !foretold {
+                    missed.push((event.site, byte));
+                }
+            }
+        }
+    }
+    if !missed.is_empty() {
+        println!("missed (site, byte): {missed:?}");
+    }
+    tally
+}
+
+/// Data for the cases: text, numbers, and one that makes comparisons come out equal.
+fn inputs() -> Vec<Vec<u8>> {
+    let texts: [&[u8]; 4] = [
+        b"12.75 hello Hello WORLD 01",
+        b"abc\x81\x02RIFF0123456789 xyz\xff",
+        &[7; 26],
+        b"\x90\x85\x03Zm9v9.25aGkhQUJD\x00\x00\x80\x3fa_B ",
+    ];
+    texts.iter().map(|text| text.to_vec()).collect()
+}
+
+#[test]
+fn labels_foretell_what_changes() {
+    on_guest_thread(|| {
+        let mut all = Tally::default();
+        for (level, wasm) in MICRO {
+            let mut sandbox = sandbox(wasm, Build::Trace);
+            println!(
+                "{level:<10} {:>8} {:>9} {:>9}",
+                "pairs", "recall", "precision"
+            );
+            for (n, name) in MICRO_CASES.iter().enumerate() {
+                let mut tally = Tally::default();
+                for text in inputs() {
+                    let input = [&[n as u8][..], &text].concat();
+                    tally.add(measure(&mut sandbox, &input));
+                }
+                println!(
+                    "{name:<10} {:>8} {:>8.2}% {:>8.2}%",
+                    tally.changes,
+                    Tally::percent(tally.right, tally.changes),
+                    Tally::percent(tally.right, tally.foretold)
+                );
+                assert!(tally.changes >= 8, "{name}: too little to measure");
+                all.add(tally);
+            }
+        }
+        println!(
+            "{:<10} {:>8} {:>8.2}% {:>8.2}%",
+            "all",
+            all.changes,
+            Tally::percent(all.right, all.changes),
+            Tally::percent(all.right, all.foretold)
+        );
+        assert!(all.right * 100 >= all.changes * 98, "recall is below 98 %");
+        assert!(
+            all.right * 100 >= all.foretold * 90,
+            "precision is below 90 %"
+        );
+    });
+}
+
+/// A run knows nothing of the ones before it: labels, sets and counts are gone.
+#[test]
+fn runs_leave_no_labels_behind() {
+    on_guest_thread(|| {
+        let (_, wasm) = MICRO[0];
+        for build in [Build::Dependence, Build::Trace] {
+            let mut used = sandbox(wasm, build);
+            let interest = Interest::new(used.program().probe_map().probes.len() as u32, 0);
+            for text in inputs() {
+                for n in 0..MICRO_CASES.len() as u8 {
+                    let input = [&[n][..], &text].concat();
+                    used.run(&[&[7; 30][..], &input].concat(), &interest, false);
+                    let found = used.depend(&input, DependenceLimits::STANDARD);
+                    let fresh = sandbox(wasm, build).depend(&input, DependenceLimits::STANDARD);
+                    assert_eq!(found, fresh, "{build:?}, case {n}");
+                }
+            }
+        }
+    });
+}
+
+/// Where no more sets can be made, they become the whole input and nothing less, and it is said.
+#[test]
+fn sets_that_there_is_no_room_for_are_everything() {
+    on_guest_thread(|| {
+        let (_, wasm) = MICRO[0];
+        let mut sandbox = sandbox(wasm, Build::Dependence);
+        let few = DependenceLimits {
+            nodes: 1,
+            ..DependenceLimits::STANDARD
+        };
+        let mut saturated = 0;
+        for text in inputs() {
+            for n in 0..MICRO_CASES.len() as u8 {
+                let input = [&[n][..], &text].concat();
+                let whole = sandbox.depend(&input, DependenceLimits::STANDARD);
+                let cut = sandbox.depend(&input, few);
+                assert_eq!(whole.saturated, 0);
+                assert!(cut.nodes <= 1);
+                saturated += cut.saturated;
+                assert_eq!(whole.events.len(), cut.events.len());
+                for (whole, cut) in whole.events.iter().zip(&cut.events) {
+                    for (bytes, more) in [
+                        (&whole.left_bytes, &cut.left_bytes),
+                        (&whole.right_bytes, &cut.right_bytes),
+                    ] {
+                        let all = bytes.iter().cloned().flatten();
+                        assert!(all.into_iter().all(|byte| has(more, byte)));
+                    }
+                }
+            }
+        }
+        assert!(saturated > 0, "nothing was cut short");
+    });
+}
+
+/// Events of one site beyond the limit are counted and not kept.
+#[test]
+fn events_are_bounded() {
+    on_guest_thread(|| {
+        let (_, wasm) = MICRO[0];
+        let mut sandbox = sandbox(wasm, Build::Trace);
+        let input = [&[6][..], &inputs()[0]].concat();
+        let all = sandbox.depend(&input, ALL);
+        let first = sandbox.depend(
+            &input,
+            DependenceLimits {
+                site_events: 1,
+                ..ALL
+            },
+        );
+        assert_eq!(all.dropped, 0);
+        assert_eq!(
+            first.events.len() as u32 + first.dropped,
+            all.events.len() as u32
+        );
+        let sites = first.events.iter().map(|event| event.site);
+        assert_eq!(sites.collect::<BTreeSet<_>>().len(), first.events.len());
+    });
+}
+
+/// Every small guest ends as in the plain build and with the same fuel, whatever it does.
+#[test]
+fn small_guests_answer_as_in_the_plain_build() {
+    on_guest_thread(|| {
+        let mut compared = 0;
+        for guest in WAT {
+            let wasm = wat::parse_str(guest.text).expect("it is well-formed");
+            let program = |build| Program::build(&wasm, build, &Options::default(), None);
+            let (Ok(plain), Ok(labelled)) = (program(Build::Fast), program(Build::Dependence))
+            else {
+                continue;
+            };
+            let start = |program| Sandbox::new(&Arc::new(program), &LIMITS);
+            let (Ok(mut plain), Ok(mut labelled)) = (start(plain), start(labelled)) else {
+                continue;
+            };
+            for input in [
+                &b""[..],
+                b"A",
+                b"magic",
+                b"\x01\x02\x03\x04\x05\x06\x07\x08",
+                &[0; 64],
+            ] {
+                let expected = plain.replay(input);
+                let found = labelled.replay(input);
+                let (a, b) = (&expected.outcome, &found.outcome);
+                assert_eq!(
+                    (a.exit, a.fuel),
+                    (b.exit, b.fuel),
+                    "{}: {input:?}",
+                    guest.name
+                );
+                assert_eq!(expected.stdout, found.stdout, "{}", guest.name);
+                compared += usize::from(a.exit != Exit::Hang);
+            }
+        }
+        assert!(compared > 200, "{compared} runs are too few");
+    });
+}
