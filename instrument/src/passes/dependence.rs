@@ -28,7 +28,9 @@
 //! - references, table elements and how long the input is have no labels.
 
 mod carriers;
+mod control;
 mod effect;
+mod events;
 mod library;
 mod memory;
 mod operators;

@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, UnaryOp};
-use walrus::{FunctionId, FunctionKind, LocalId, MemoryId, Module, TypeId, ValType};
+use walrus::{FunctionId, LocalId, MemoryId, Module, ValType};
 
-use super::effect::{block, carries, effect};
+use super::effect::effect;
 use super::library::Library;
 use super::{Dependence, operators};
 use crate::emit::{Code, body, body_mut, sequence, sequences};
-use crate::labels::{ARGUMENTS, DependenceSite, PAYLOAD, RESULTS, Relation, SiteKind, VALUES_MAX};
+use crate::labels::{ARGUMENTS, PAYLOAD, RESULTS, SiteKind, VALUES_MAX};
 
 /// Where the label of a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Value {
     pub(super) flat: bool,
     pub(super) constant: Option<u64>,
     /// Is it the outcome of a comparison that was recorded?
-    compared: bool,
+    pub(super) compared: bool,
 }
 
 impl Value {
@@ -49,7 +49,7 @@ impl Value {
 
 /// Where the labels of what a block leaves go.
 #[derive(Clone, Copy)]
-enum Goal {
+pub(super) enum Goal {
     Nowhere,
     Local(LocalId),
     Memory(u32),
@@ -72,11 +72,11 @@ pub(super) struct Walk<'a> {
     pub(super) id: FunctionId,
     pub(super) stack: Vec<Value>,
     /// Locals for the labels of places on the stack.
-    slots: Vec<LocalId>,
+    pub(super) slots: Vec<LocalId>,
     /// From locals of the guest's to those of their labels.
-    twins: BTreeMap<LocalId, LocalId>,
-    scratch: Vec<(Use, ValType, LocalId)>,
-    goals: BTreeMap<InstrSeqId, Vec<Goal>>,
+    pub(super) twins: BTreeMap<LocalId, LocalId>,
+    pub(super) scratch: Vec<(Use, ValType, LocalId)>,
+    pub(super) goals: BTreeMap<InstrSeqId, Vec<Goal>>,
 }
 
 /// Rewrites `id`.
@@ -136,7 +136,7 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
 impl Walk<'_> {
     /// Rewrites a sequence whose parameters lie on the stack; leaves its results' labels where they
     /// belong.
-    fn sequence(&mut self, id: InstrSeqId) {
+    pub(super) fn sequence(&mut self, id: InstrSeqId) {
         let instrs = std::mem::take(&mut body_mut(self.module, self.id).block_mut(id).instrs);
         let mut code = Code::default();
         let mut goes_on = true;
@@ -154,7 +154,7 @@ impl Walk<'_> {
     }
 
     /// Puts labels where those of what `to` leaves go, or of what it begins with.
-    fn leave(&mut self, code: &mut Code, to: InstrSeqId) {
+    pub(super) fn leave(&mut self, code: &mut Code, to: InstrSeqId) {
         let goals = self.goals[&to].clone();
         let from = self.stack.len() - goals.len();
         for (goal, n) in goals.into_iter().zip(from..) {
@@ -174,7 +174,7 @@ impl Walk<'_> {
     }
 
     /// Pushes values with the labels that lie there.
-    fn arrive(&mut self, code: &mut Code, goals: &[Goal]) {
+    pub(super) fn arrive(&mut self, code: &mut Code, goals: &[Goal]) {
         for goal in goals {
             match *goal {
                 Goal::Nowhere => {
@@ -218,7 +218,7 @@ impl Walk<'_> {
         self.stack.pop().expect("the module is valid")
     }
 
-    fn slot(&mut self, n: usize) -> LocalId {
+    pub(super) fn slot(&mut self, n: usize) -> LocalId {
         while self.slots.len() <= n {
             self.slots.push(self.module.locals.add(ValType::I32));
         }
@@ -344,7 +344,7 @@ impl Walk<'_> {
 
     /// Moves labels that lie in twins of locals to their slots: the local is about to be set, or may be
     /// in a block that is entered.
-    fn keep(&mut self, code: &mut Code, of: Option<LocalId>) {
+    pub(super) fn keep(&mut self, code: &mut Code, of: Option<LocalId>) {
         for n in 0..self.stack.len() {
             let Label::Local(local) = self.stack[n].label else {
                 continue;
@@ -358,98 +358,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A new site; the address of its counter.
-    pub(super) fn site(
-        &mut self,
-        loc: InstrLocId,
-        kind: SiteKind,
-        relation: Relation,
-        width: u8,
-    ) -> i32 {
-        let counter = self.pass.counters + 4 * self.pass.sites.len() as u32;
-        self.pass.sites.push(DependenceSite {
-            function: self.id.index() as u32,
-            offset: loc.data(),
-            kind,
-            relation,
-            width,
-        });
-        counter.cast_signed()
-    }
-
-    /// Records something at a new site if one of the labels is one. `operands` leaves the outcome, left
-    /// and right on the stack.
-    pub(super) fn event(
-        &mut self,
-        code: &mut Code,
-        site: (InstrLocId, SiteKind, Relation, u8),
-        labels: [Label; 2],
-        operands: impl FnOnce(&mut Code),
-    ) {
-        let (loc, kind, relation, width) = site;
-        let counter = self.site(loc, kind, relation, width);
-        let decides = matches!(
-            kind,
-            SiteKind::Compare | SiteKind::Branch | SiteKind::Switch
-        );
-        let always = self.pass.always && decides;
-        let some = labels.map(|label| label != Label::None);
-        if some == [false; 2] && !always {
-            return;
-        }
-        let mut record = Code::default();
-        record.i32(counter);
-        operands(&mut record);
-        self.label(&mut record, labels[0]);
-        self.label(&mut record, labels[1]);
-        record.call(self.pass.library.event);
-        if always {
-            code.0.extend(record.0);
-            return;
-        }
-        match some {
-            [true, true] => {
-                self.label(code, labels[0]);
-                self.label(code, labels[1]);
-                code.bin(BinaryOp::I32Or);
-            }
-            [true, false] => self.label(code, labels[0]),
-            _ => self.label(code, labels[1]),
-        }
-        self.when(code, record);
-    }
-
-    /// Records the i32 on top of the stack, which stays there.
-    pub(super) fn top_event(
-        &mut self,
-        code: &mut Code,
-        loc: InstrLocId,
-        kind: SiteKind,
-        value: Value,
-    ) {
-        if value.compared {
-            return;
-        }
-        let local = self.scratch(Use::Right, ValType::I32);
-        code.tee(local);
-        let relation = Relation::None;
-        self.event(
-            code,
-            (loc, kind, relation, 4),
-            [value.label, Label::None],
-            |code| {
-                match kind {
-                    SiteKind::Branch => code.get(local).i32(0).bin(BinaryOp::I32Ne),
-                    SiteKind::Switch => code.get(local),
-                    _ => code.i32(0),
-                };
-                code.get(local).un(UnaryOp::I64ExtendUI32).i64(0);
-            },
-        );
-    }
-
     /// Rewrites one operator; `rest` is what follows it. False if control does not go on.
-    fn operator(
+    pub(super) fn operator(
         &mut self,
         code: &mut Code,
         instr: Instr,
@@ -675,261 +585,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Prepares what a block, or the first of two arms, leaves; how high the stack is below its
-    /// parameters.
-    fn enter(&mut self, code: &mut Code, arms: &[InstrSeqId]) -> usize {
-        self.keep(code, None);
-        let ty = body(self.module, self.id).block(arms[0]).ty;
-        let (params, results) = block(self.module, ty);
-        let mut exits = vec![false; results.len()];
-        for arm in arms {
-            let other = self.pass.carriers.exits(*arm, &results);
-            exits
-                .iter_mut()
-                .zip(other)
-                .for_each(|(exit, other)| *exit |= other);
-        }
-        let goals = self.goals_for(arms, &exits);
-        self.goals.insert(arms[0], goals);
-        self.stack.len() - params.len()
-    }
-
-    fn goals_for(&mut self, seqs: &[InstrSeqId], which: &[bool]) -> Vec<Goal> {
-        let is_landing = seqs.iter().any(|seq| self.pass.carriers.is_landing(*seq));
-        let goals = which.iter().enumerate().map(|(n, carries)| match carries {
-            false => Goal::Nowhere,
-            true if is_landing => Goal::Memory(PAYLOAD + 4 * n as u32),
-            true => Goal::Local(self.module.locals.add(ValType::I32)),
-        });
-        goals.collect()
-    }
-
-    /// After a block: its results, on the stack as it was below its parameters.
-    fn exit(&mut self, code: &mut Code, height: usize, seq: InstrSeqId) {
-        self.stack.truncate(height);
-        self.stack.resize(height, Value::PLAIN);
-        let goals = self.goals[&seq].clone();
-        self.arrive(code, &goals);
-    }
-
-    fn enter_loop(&mut self, code: &mut Code, seq: InstrSeqId, instr: Instr, loc: InstrLocId) {
-        self.keep(code, None);
-        let ty = body(self.module, self.id).block(seq).ty;
-        let (params, results) = block(self.module, ty);
-        let heads = self.pass.carriers.heads(seq, &params);
-        let goals = self.goals_for(&[seq], &heads);
-        self.goals.insert(seq, goals.clone());
-        self.leave(code, seq);
-        let height = self.stack.len() - params.len();
-        self.stack.truncate(height);
-        // What comes out at the end is no branch to it.
-        let exits = self.pass.carriers.exits(seq, &results);
-        let ends = exits.iter().map(|carries| match carries {
-            true => Goal::Local(self.module.locals.add(ValType::I32)),
-            false => Goal::Nowhere,
-        });
-        let ends = ends.collect::<Vec<_>>();
-        let mut begin = Code::default();
-        self.arrive(&mut begin, &goals);
-        let instrs = std::mem::take(&mut body_mut(self.module, self.id).block_mut(seq).instrs);
-        let mut inside = begin;
-        let mut goes_on = true;
-        for (n, (instr, loc)) in instrs.iter().enumerate() {
-            goes_on = self.operator(&mut inside, instr.clone(), *loc, &instrs[n + 1..]);
-            if !goes_on {
-                break;
-            }
-        }
-        if goes_on {
-            self.goals.insert(seq, ends.clone());
-            self.leave(&mut inside, seq);
-        }
-        body_mut(self.module, self.id).block_mut(seq).instrs = inside.0;
-        code.op_at(instr, loc);
-        self.stack.truncate(height);
-        self.stack.resize(height, Value::PLAIN);
-        self.arrive(code, &ends);
-    }
-
-    fn types(&self, ty: TypeId) -> Vec<bool> {
-        let params = self.module.types.params(ty);
-        params.iter().map(|ty| carries(*ty)).collect()
-    }
-
-    /// Which parameters of a function have labels.
-    fn parameters(&self, func: FunctionId) -> Vec<bool> {
-        match &self.module.funcs.get(func).kind {
-            FunctionKind::Local(body) => {
-                let args = body.args.iter();
-                args.map(|arg| self.pass.carriers.local(self.module, *arg))
-                    .collect()
-            }
-            _ => {
-                vec![
-                    false;
-                    self.module
-                        .types
-                        .params(self.module.funcs.get(func).ty())
-                        .len()
-                ]
-            }
-        }
-    }
-
-    /// Stores the labels of the last values on the stack at `first`, where there are any.
-    fn give(&mut self, code: &mut Code, which: &[bool], first: u32) {
-        let from = self.stack.len() - which.len();
-        for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
-            code.i32(0);
-            self.label(code, self.stack[from + n].label);
-            code.store32(self.pass.labels, first + 4 * n as u32);
-        }
-    }
-
-    /// Pushes what a call returned.
-    fn take(&mut self, code: &mut Code, which: &[bool]) {
-        let goals = which.iter().enumerate().map(|(n, carries)| match carries {
-            true => Goal::Memory(RESULTS + 4 * n as u32),
-            false => Goal::Nowhere,
-        });
-        let goals = goals.collect::<Vec<_>>();
-        self.arrive(code, &goals);
-    }
-
-    /// The results of what is called have no labels unless it says so.
-    fn forget(&mut self, code: &mut Code, which: &[bool]) {
-        for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
-            code.i32(0)
-                .i32(0)
-                .store32(self.pass.labels, RESULTS + 4 * n as u32);
-        }
-    }
-
-    /// What goes before an indirect call; takes its operands off the stack.
-    fn indirect(
-        &mut self,
-        code: &mut Code,
-        instr: &Instr,
-        loc: InstrLocId,
-        ty: TypeId,
-    ) -> Vec<bool> {
-        let target = self.pop();
-        let table = match instr {
-            Instr::CallIndirect(ir::CallIndirect { table, .. })
-            | Instr::ReturnCallIndirect(ir::ReturnCallIndirect { table, .. }) => Some(*table),
-            _ => None,
-        };
-        if table.is_some_and(|table| !self.module.tables.get(table).table64) {
-            self.top_event(code, loc, SiteKind::Index, target);
-        }
-        let takes = self.types(ty);
-        self.give(code, &takes, ARGUMENTS);
-        self.stack.truncate(self.stack.len() - takes.len());
-        let results = self.module.types.results(ty);
-        let leaves = results.iter().map(|ty| carries(*ty)).collect::<Vec<_>>();
-        self.forget(code, &leaves);
-        leaves
-    }
-
-    /// The label of the value that was selected, and of the condition.
-    fn select(&mut self, code: &mut Code, instr: Instr, loc: InstrLocId) {
-        let (condition, right, left) = (self.pop(), self.pop(), self.pop());
-        self.top_event(code, loc, SiteKind::Branch, condition);
-        let local = self.scratch(Use::Outcome, ValType::I32);
-        code.tee(local).op_at(instr, loc);
-        let base = self.stack.len();
-        let selected = if left.label == right.label {
-            Value {
-                flat: left.flat && right.flat,
-                label: left.label,
-                ..Value::PLAIN
-            }
-        } else {
-            self.label(code, left.label);
-            self.label(code, right.label);
-            code.get(local).op(ir::Select { ty: None });
-            // Not in the way of the condition's.
-            self.stack.resize(base + 3, Value::PLAIN);
-            self.push_label(code, left.flat && right.flat);
-            let value = self.pop();
-            self.stack.truncate(base);
-            value
-        };
-        if condition.label == Label::None {
-            self.push(code, selected.label, selected.flat);
-        } else {
-            self.join(code, selected, condition);
-        }
-    }
-
-    fn compare(
-        &mut self,
-        code: &mut Code,
-        op: BinaryOp,
-        ty: ValType,
-        relation: Relation,
-        loc: InstrLocId,
-        rest: &[(Instr, InstrLocId)],
-    ) {
-        let (right, left) = (self.pop(), self.pop());
-        let (a, b) = (self.scratch(Use::Left, ty), self.scratch(Use::Right, ty));
-        let outcome = self.scratch(Use::Outcome, ValType::I32);
-        code.set(b)
-            .tee(a)
-            .get(b)
-            .op_at(ir::Binop { op }, loc)
-            .tee(outcome);
-        let width = operators::width(ty);
-        let labels = [left.label, right.label];
-        self.event(
-            code,
-            (loc, SiteKind::Compare, relation, width),
-            labels,
-            |code| {
-                code.get(outcome);
-                operators::widen(code.get(a), ty);
-                operators::widen(code.get(b), ty);
-            },
-        );
-        if decides(rest) {
-            self.stack.push(Value::PLAIN);
-        } else {
-            self.join(code, left, right);
-        }
-        self.stack.last_mut().expect("pushed").compared = true;
-    }
-
-    /// `eqz`: a comparison with zero, or the negation of one.
-    fn is_zero(
-        &mut self,
-        code: &mut Code,
-        op: UnaryOp,
-        ty: ValType,
-        loc: InstrLocId,
-        rest: &[(Instr, InstrLocId)],
-    ) {
-        let value = self.pop();
-        if value.compared {
-            code.op_at(ir::Unop { op }, loc);
-        } else {
-            let a = self.scratch(Use::Left, ty);
-            let outcome = self.scratch(Use::Outcome, ValType::I32);
-            code.tee(a).op_at(ir::Unop { op }, loc).tee(outcome);
-            let site = (loc, SiteKind::Compare, Relation::Eq, operators::width(ty));
-            self.event(code, site, [value.label, Label::None], |code| {
-                code.get(outcome);
-                operators::widen(code.get(a), ty);
-                code.i64(0);
-            });
-        }
-        if decides(rest) {
-            self.stack.push(Value::PLAIN);
-        } else {
-            self.join(code, value, Value::PLAIN);
-        }
-        self.stack.last_mut().expect("pushed").compared = true;
-    }
-
     pub(super) fn library(&self) -> Library {
         self.pass.library
     }
@@ -938,23 +593,6 @@ impl Walk<'_> {
     pub(super) fn library_of(&self, memory: MemoryId) -> Library {
         self.pass.shadows[&memory].1
     }
-}
-
-/// Does what follows only decide by the value, so that nobody asks for its label?
-fn decides(rest: &[(Instr, InstrLocId)]) -> bool {
-    let by = |instr: Option<&(Instr, InstrLocId)>| {
-        matches!(instr, Some((Instr::BrIf(_) | Instr::IfElse(_), _)))
-    };
-    let negates = matches!(
-        rest.first(),
-        Some((
-            Instr::Unop(ir::Unop {
-                op: UnaryOp::I32Eqz
-            }),
-            _
-        ))
-    );
-    by(rest.first()) || (negates && by(rest.get(1)))
 }
 
 const _: () = assert!(VALUES_MAX >= 1000, "what wasm allows");
