@@ -38,7 +38,7 @@ fn run(sandbox: &mut Sandbox, input: &[u8]) -> Outcome {
 fn kind(exit: Exit) -> String {
     match exit {
         Exit::Memory(error) => error.name().to_owned(),
-        Exit::StackOverflow => "stack-overflow".to_owned(),
+        Exit::StackEnd => "stack-overflow".to_owned(),
         exit => format!("{exit:?}"),
     }
 }

@@ -261,7 +261,7 @@ impl Instrumenter {
         let enter = host
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
-        let heap = self.watch_heap(host.overflow);
+        let heap = self.watch_heap();
         let block = self.count_blocks();
         let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
@@ -439,7 +439,7 @@ impl Instrumenter {
     }
 
     /// Adds what checks accesses, where there is a memory that can be watched.
-    fn watch_heap(&mut self, overflow: FunctionId) -> Option<(heap::Heap, heap_wrap::Keeper)> {
+    fn watch_heap(&mut self) -> Option<(heap::Heap, heap_wrap::Keeper)> {
         let watched = self.heap.take()?;
         let memory = self.narrow_memory()?;
         let mut import = |name: &str, params: usize, results: usize| {
@@ -450,7 +450,7 @@ impl Instrumenter {
             access: import("heap_access", 3, 0),
             range: import("heap_range", 4, 0),
             text: import("heap_text", 6, 0),
-            overflow,
+            stack: import("heap_stack", 1, 0),
         };
         let keeper = heap_wrap::Keeper {
             want: import("heap_want", 2, 1),
@@ -496,7 +496,7 @@ impl Instrumenter {
     }
 
     fn by_id(&self, roles: &[(u32, Role)]) -> Vec<(FunctionId, Role)> {
-        let ids = heap::by_index(&self.module);
+        let ids = emit::by_index(&self.module);
         let roles = roles.iter().map(|(index, role)| (ids[index], *role));
         roles.collect()
     }

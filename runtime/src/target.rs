@@ -575,7 +575,10 @@ fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFrame]) -> u64 
         // These end between segments, or have more frames than are kept.
         Exit::Hang
         | Exit::StackOverflow
-        | Exit::Generator(GeneratorFault::Hang | GeneratorFault::StackOverflow) => 0,
+        | Exit::StackEnd
+        | Exit::Generator(
+            GeneratorFault::Hang | GeneratorFault::StackOverflow | GeneratorFault::StackEnd,
+        ) => 0,
         _ => {
             let stack = frames.iter().filter_map(|frame| frame.offset);
             sandbox.program().probe_map().cut_short(stack)

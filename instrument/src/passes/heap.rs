@@ -15,7 +15,7 @@
 //!                           if  (call $refuse (i32.add (local.get $a) (i32.const 8)) (i32.const <bytes>) (i32.const <site>))  end
 //!                           i32.load offset=8
 //! global.set $sp            global.set $sp
-//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $overflow)  end
+//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $stack_end (i32.const <site>))  end
 //! memory.fill               (call $range <address> <size> <writes> <site>)  memory.fill
 //! (in `strlen`)             (call $text <kind> <arguments> <site>), and no checks in its body
 //! ```
@@ -29,7 +29,7 @@ use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, V
 
 use crate::addresses::{Access, Base, Context, checks};
 use crate::calls;
-use crate::emit::{Code, body, body_mut, rewrite, stored_type};
+use crate::emit::{Code, body, body_mut, by_index, rewrite, stored_type};
 use crate::heap_functions::{HeapFunctions, Role, Text};
 
 /// Bytes of a granule, as a shift.
@@ -59,8 +59,8 @@ pub(crate) struct Heap {
     stack_pointer: Option<GlobalId>,
     /// The stack pointer again, if it must not come below an address, and that address.
     stack_low: Option<(GlobalId, u32)>,
-    /// The host's: ends the run.
-    overflow: FunctionId,
+    /// The host's: `(site)`; ends the run.
+    stack_end: FunctionId,
     null_bytes: u32,
     has_constants: bool,
 }
@@ -71,8 +71,8 @@ pub(crate) struct Judge {
     pub(crate) access: FunctionId,
     pub(crate) range: FunctionId,
     pub(crate) text: FunctionId,
-    /// Of the stack.
-    pub(crate) overflow: FunctionId,
+    /// `(site)`: the stack passed its end.
+    pub(crate) stack: FunctionId,
 }
 
 /// The bytes and the direction of an access in one number.
@@ -121,7 +121,7 @@ impl Heap {
             indirect_frees,
             stack_pointer,
             stack_low: stack_pointer.zip(functions.stack_low(stack_top)),
-            overflow: judge.overflow,
+            stack_end: judge.stack,
             null_bytes,
             has_constants: !functions.constants.is_empty(),
         }
@@ -153,7 +153,7 @@ impl Heap {
         rewrite(module, id, wanted, |module, code, place, instr, loc| {
             if self.sets_stack(&instr) {
                 code.op_at(instr, loc);
-                self.check_stack(module, id, code);
+                self.check_stack(module, id, code, loc);
                 return;
             }
             let Some(access) = Access::of(&instr) else {
@@ -226,12 +226,12 @@ impl Heap {
 
     /// A stack that comes first wraps, to addresses that no memory of ours has: negative ones. Above
     /// where it began is no error: there are programs with several stacks.
-    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code) {
+    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code, loc: InstrLocId) {
         let (pointer, low) = self.stack_low.expect("see `sets_stack`");
         code.global_get(pointer).i32(low.cast_signed());
         code.bin(BinaryOp::I32LtS);
         let mut overflow = Code::default();
-        overflow.call(self.overflow);
+        overflow.i32(loc.data().cast_signed()).call(self.stack_end);
         code.when(body_mut(module, id), overflow);
     }
 
@@ -280,13 +280,6 @@ impl Heap {
         let entry = func.entry_block();
         func.block_mut(entry).instrs.splice(0..0, code.0);
     }
-}
-
-/// The module's functions by index.
-pub(crate) fn by_index(module: &Module) -> BTreeMap<u32, FunctionId> {
-    let all = module.funcs.iter();
-    all.map(|func| (func.id().index() as u32, func.id()))
-        .collect()
 }
 
 /// `(address, bytes and direction, site)`: returns if the access is to the usable start of a granule,

@@ -45,6 +45,14 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
                 or_end(&mut caller, judged, site)
             },
         ),
+        "heap_stack" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
+                let site = site.cast_unsigned();
+                Err(caller.data_mut().end(Exit::StackEnd, site))
+            },
+        ),
         "heap_want" => linker.func_wrap(
             HOST_MODULE,
             name,
