@@ -11,6 +11,7 @@ use wasmparser::{
     ConstExpr, DataKind, KnownCustom, Name, Operator, Parser, Payload, ValType as Type,
 };
 
+use crate::frames::STACK_ALIGNMENT;
 use crate::named::{Functions, one_of};
 
 /// What a function does with blocks.
@@ -244,6 +245,15 @@ impl HeapFunctions {
         } else {
             0
         })
+    }
+
+    /// Where gaps between frames may lie: the part of the stack that holds nothing else and that no other check is
+    /// for. Nothing where the stack pointer has no name, or is not aligned.
+    pub(crate) fn frames(&self, stack_top: Option<u32>, null_bytes: u32) -> Option<(u32, u32)> {
+        let top = stack_top.filter(|top| top.is_multiple_of(STACK_ALIGNMENT))?;
+        let low = self.stack_low(stack_top)?.max(null_bytes);
+        let low = low.checked_next_multiple_of(STACK_ALIGNMENT)?;
+        (low < top).then_some((low, top))
     }
 
     fn read_data(&mut self, wasm: &[u8]) {

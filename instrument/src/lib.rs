@@ -21,6 +21,7 @@ mod emit;
 mod error;
 mod executed;
 mod flow;
+mod frames;
 mod heap_functions;
 pub mod influence;
 pub mod layout;
@@ -47,6 +48,7 @@ pub use error::InstrumentError;
 pub use executed::{Spent, executed, spent};
 pub use heap_functions::{HeapSupport, Text, heap_support};
 pub use passes::heap::{CONSTANT, GRANULE_SHIFT};
+pub use passes::heap_frames::FRAME;
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{
     ArmKind, BodyRange, CompareSite, FunctionProbes, HeapMap, Probe, ProbeMap, Probes,
@@ -67,7 +69,7 @@ use passes::{
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 14;
+pub const PASS_VERSION: u32 = 15;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -286,10 +288,10 @@ impl Instrumenter {
                 let first = layout.compares + first * layout::COMPARE_BYTES;
                 compares::instrument(&mut self.module, id, sites, log, first);
             }
-            if let Some((heap, _)) = &heap {
+            let watched = heap.as_ref().map(|(heap, _)| {
                 let entry = self.entry_offset(id);
-                heap.instrument(&mut self.module, id, entry);
-            }
+                (heap, heap.instrument(&mut self.module, id, entry))
+            });
             if let Some(marks) = &marks {
                 marks::instrument(&mut self.module, id, marks);
             }
@@ -346,6 +348,9 @@ impl Instrumenter {
                 if let Some(saved) = saved {
                     depth.restore(&mut code, saved);
                 }
+                if let Some((heap, leaving)) = watched {
+                    heap.land(&mut code, leaving);
+                }
                 code
             };
             if self.probes.counts || self.probes.ticks {
@@ -363,6 +368,9 @@ impl Instrumenter {
             }
             if let (Some(enter), Some(tally)) = (enter, &tally) {
                 profile::instrument(&mut self.module, id, tally, enter);
+            }
+            if let Some((heap, leaving)) = watched {
+                heap.leave(&mut self.module, id, leaving);
             }
             if self.probes.depth {
                 depth::instrument(&mut self.module, id, depth, recursive, saved);
@@ -451,6 +459,7 @@ impl Instrumenter {
             range: import("heap_range", 4, 0),
             text: import("heap_text", 6, 0),
             stack: import("heap_stack", 1, 0),
+            landed: import("heap_landed", 2, 0),
         };
         let keeper = heap_wrap::Keeper {
             want: import("heap_want", 2, 1),
@@ -470,6 +479,7 @@ impl Instrumenter {
             memory,
             watched.map.null_bytes,
             watched.stack_top,
+            watched.map.frames,
         );
         self.heap = Some(watched);
         Some((heap, keeper))
@@ -551,9 +561,11 @@ impl WatchedHeap {
         let (functions, support) = HeapFunctions::find(wasm);
         let stack_top = heap_functions::stack_top(wasm);
         let constants = functions.constants.iter();
+        let null_bytes = functions.null_bytes(stack_top);
         let map = HeapMap {
             support,
-            null_bytes: functions.null_bytes(stack_top),
+            null_bytes,
+            frames: functions.frames(stack_top, null_bytes),
             static_end: functions.data_end.max(stack_top.unwrap_or(0)),
             constants: constants.map(|range| (range.start, range.end)).collect(),
         };

@@ -67,6 +67,8 @@ pub enum MemoryError {
     ConstantWrite,
     /// It went past the end of the input.
     InputOverflow,
+    /// It went over the end of a frame of the stack.
+    FrameOverflow,
 }
 
 impl MemoryError {
@@ -80,6 +82,7 @@ impl MemoryError {
             MemoryError::NullAccess => "null-access",
             MemoryError::ConstantWrite => "constant-write",
             MemoryError::InputOverflow => "input-overflow",
+            MemoryError::FrameOverflow => "frame-overflow",
         }
     }
 }

@@ -358,6 +358,9 @@ impl Sandbox {
             .instance
             .as_mut()
             .expect("an instance is missing only inside `renew`");
+        if let Some(heap) = &mut live.store.data_mut().heap {
+            heap.abandon();
+        }
         match live.store.data_mut().stop.take() {
             Some(Ended { exit, site }) => {
                 let exit = match exit {
