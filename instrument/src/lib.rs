@@ -23,6 +23,7 @@ mod executed;
 mod flow;
 mod frames;
 mod heap_functions;
+mod heap_given;
 pub mod influence;
 pub mod layout;
 pub mod library;
@@ -100,6 +101,19 @@ pub struct Instrumented {
 /// When the module is refused or walrus cannot read it, or no entry point is exported and
 /// `probes.entry` is set.
 pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, InstrumentError> {
+    instrument_with(wasm, probes, &[])
+}
+
+/// The same, with functions of the allocator that the user named: see [`heap_support`]. They matter where
+/// `probes.heap` is set.
+///
+/// # Errors
+/// As for [`instrument`], and when what is given is wrong.
+pub fn instrument_with(
+    wasm: &[u8],
+    probes: Probes,
+    given: &[String],
+) -> Result<Instrumented, InstrumentError> {
     let facts = accept::check(
         wasm,
         &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16),
@@ -111,7 +125,7 @@ pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, Instrumen
     const STACK_BYTES: usize = 512 << 20;
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let work = work.spawn_scoped(scope, || Instrumenter::new(wasm, probes)?.run());
+        let work = work.spawn_scoped(scope, || Instrumenter::new(wasm, probes, given)?.run());
         match work.expect("a thread for the instrumentation").join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -145,7 +159,7 @@ struct WatchedHeap {
 }
 
 impl Instrumenter {
-    fn new(wasm: &[u8], probes: Probes) -> Result<Instrumenter, InstrumentError> {
+    fn new(wasm: &[u8], probes: Probes, given: &[String]) -> Result<Instrumenter, InstrumentError> {
         let mut config = ModuleConfig::new();
         config
             .generate_dwarf(false)
@@ -177,6 +191,10 @@ impl Instrumenter {
         } else {
             Vec::new()
         };
+        let heap = match probes.heap {
+            true => Some(WatchedHeap::find(wasm, given)?),
+            false => None,
+        };
         Ok(Instrumenter {
             module,
             probes,
@@ -188,10 +206,10 @@ impl Instrumenter {
                 BTreeMap::new()
             },
             code,
-            allocator: allocator::find(wasm),
-            heap: probes.heap.then(|| WatchedHeap::find(wasm)),
+            allocator: allocator::find(wasm).or_else(|| heap.as_ref()?.functions.allocator()),
+            heap,
             block_functions: match probes.profile {
-                true => HeapFunctions::find(wasm).0.roles,
+                true => HeapFunctions::find(wasm, &[])?.0.roles,
                 false => Vec::new(),
             },
             costs,
@@ -557,8 +575,8 @@ impl Instrumenter {
 }
 
 impl WatchedHeap {
-    fn find(wasm: &[u8]) -> WatchedHeap {
-        let (functions, support) = HeapFunctions::find(wasm);
+    fn find(wasm: &[u8], given: &[String]) -> Result<WatchedHeap, InstrumentError> {
+        let (functions, support) = HeapFunctions::find(wasm, given)?;
         let stack_top = heap_functions::stack_top(wasm);
         let constants = functions.constants.iter();
         let null_bytes = functions.null_bytes(stack_top);
@@ -569,11 +587,11 @@ impl WatchedHeap {
             static_end: functions.data_end.max(stack_top.unwrap_or(0)),
             constants: constants.map(|range| (range.start, range.end)).collect(),
         };
-        WatchedHeap {
+        Ok(WatchedHeap {
             functions,
             map,
             stack_top,
-        }
+        })
     }
 }
 

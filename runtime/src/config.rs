@@ -142,6 +142,7 @@ impl CampaignConfig {
                 args: self.options.args.iter().skip(1).cloned().collect(),
                 stub_imports: self.options.stub_imports,
                 sanitize_heap: self.options.sanitize_heap,
+                allocator: self.options.allocator.clone(),
                 cost_model: self.options.cost,
             },
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
@@ -187,6 +188,7 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         files: Vec::new(),
         stub_imports: guest.stub_imports,
         sanitize_heap: guest.sanitize.is_some(),
+        allocator: guest.allocator.clone(),
         generator: false,
         cost: cost_model(guest).unwrap_or_default(),
     }

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Spec, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
+use sandglass_instrument::printable::printable;
 use sandglass_instrument::{HeapSupport, heap_support};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -174,6 +175,12 @@ impl Target {
     /// at.
     fn check_sanitizing(&self) -> Result<()> {
         if !self.options.sanitize_heap {
+            if let Some(given) = self.options.allocator.first() {
+                return Err(with_next(
+                    format!("--allocator {given}: only --sanitize heap watches an allocator"),
+                    "the same command with --sanitize heap",
+                ));
+            }
             return Ok(());
         }
         if self.campaign_build() == Build::Marks {
@@ -184,7 +191,15 @@ impl Target {
         }
         let facts = &self.module.facts;
         let is_narrow = facts.memories.first().is_some_and(|m| !m.memory64);
-        let support = is_narrow.then(|| heap_support(&self.module.wasm));
+        let given = &self.options.allocator;
+        let support = is_narrow.then(|| heap_support(&self.module.wasm, given));
+        let support = support.transpose().map_err(|error| {
+            let path = show(Path::new(&self.module.path));
+            with_next(
+                format!("{path}: {}", printable(&error.to_string())),
+                format!("sandglass inspect {}", quote(&self.module.path)),
+            )
+        })?;
         match unwatched(support) {
             None => Ok(()),
             Some(reason) => Err(with_next(

@@ -163,6 +163,9 @@ pub struct GuestArgs {
     /// Look for memory errors in each execution: overflows, uses after free and the like end it
     #[arg(long, value_name = "WHAT", value_enum)]
     pub sanitize: Option<SanitizeArg>,
+    /// A function of the target's allocator, for --sanitize heap: `malloc=my_alloc`, or `malloc=#17` by its index
+    #[arg(long, value_name = "ROLE=FUNCTION")]
+    pub allocator: Vec<String>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
     pub stub_imports: bool,

@@ -146,6 +146,9 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         if record.target.sanitize_heap {
             guest.sanitize = Some(SanitizeArg::Heap);
         }
+        if guest.allocator.is_empty() {
+            guest.allocator.clone_from(&record.target.allocator);
+        }
         if let (None, Some(generator)) = (&guest.generator, &record.generator) {
             guest.generator = Some(PathBuf::from(&generator.path));
         }

@@ -48,6 +48,9 @@ pub struct TargetRecord {
     /// Whether memory errors are looked for in each execution.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitize_heap: bool,
+    /// Functions of the target's allocator, as on the command line; absent if none were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocator: Vec<String>,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
@@ -206,6 +209,10 @@ impl Record {
                 fields.0.push(("coverage".into(), whose));
             }
         }
+        if !self.target.allocator.is_empty() {
+            let given = format!("{:?}", self.target.allocator);
+            fields.0.push(("allocator".into(), given));
+        }
         for (name, value) in &self.guidance.settings {
             fields.0.push((format!("setting `{name}`"), value.clone()));
         }
@@ -282,6 +289,7 @@ pub(crate) mod tests {
                 args: vec!["-x".into(), "@@".into()],
                 stub_imports: false,
                 sanitize_heap: false,
+                allocator: Vec::new(),
                 cost_model: CostModel::Plain,
             },
             generator: None,

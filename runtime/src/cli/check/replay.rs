@@ -70,6 +70,9 @@ impl<'a> Checker<'a> {
             }
             options.stub_imports |= record.target.stub_imports;
             options.sanitize_heap |= record.target.sanitize_heap;
+            if options.allocator.is_empty() {
+                options.allocator.clone_from(&record.target.allocator);
+            }
         }
         let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
         Ok((options, limits))
