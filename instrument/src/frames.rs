@@ -339,7 +339,7 @@ mod tests {
         let other_size = format!("{OPEN} local.get $l i32.const 16 i32.add global.set $sp");
         let later = format!("call $other {OPEN} {CLOSE}");
         let in_block = format!("block {OPEN} {CLOSE} end");
-        let odd = OPEN.replace("32", "24");
+        let odd = OPEN.replace("const 32", "const 24");
         let told_from_before =
             format!("(i32.store offset=4 (global.get $sp) (local.get $p)) {OPEN} {CLOSE}");
         let reused = format!("{OPEN} {CLOSE} (local.set $l (i32.const 0))");
