@@ -2,7 +2,7 @@
 //!
 //! The first line of a case says how it is built: `edges` is what every build has, `fast` adds the
 //! entry, `plain` leaves out the counts, `compares`, `marks`,
-//! `paths` and `profile` are what they are called. The expected output is the instrumented
+//! `paths`, `profile` and `heap` are what they are called. The expected output is the instrumented
 //! module's text, then the table of its probes. `BLESS=1` accepts what comes out now; `CASE=name`
 //! runs one case.
 
@@ -91,7 +91,7 @@ fn probes(text: &str) -> Probes {
         .split(' ')
         .collect::<Vec<_>>();
     let known = [
-        "edges", "fast", "plain", "compares", "marks", "paths", "profile",
+        "edges", "fast", "plain", "compares", "marks", "paths", "profile", "heap",
     ];
     assert!(words.iter().all(|word| known.contains(word)), "{words:?}");
     Probes {
@@ -101,6 +101,7 @@ fn probes(text: &str) -> Probes {
         paths: words.contains(&"paths"),
         profile: words.contains(&"profile"),
         entry: words.contains(&"fast"),
+        heap: words.contains(&"heap"),
         ..Probes::FAST
     }
 }

@@ -79,7 +79,7 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
             .rev()
             .take(KEY_FRAMES)
             .for_each(|frame| add(&name(frame))),
-        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+        exit if is_overflow(exit) => {
             recursion(frames).iter().for_each(|function| add(function));
         }
         Exit::HarnessError(_) => {}
@@ -147,7 +147,7 @@ impl Ending {
 pub fn title(exit: Exit, frames: &[Frame]) -> String {
     let what = exit_text(exit);
     match exit {
-        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+        exit if is_overflow(exit) => {
             format!("{what} in {}", recursion(frames).join(", "))
         }
         Exit::HarnessError(_) => what,
@@ -169,6 +169,7 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Memory(error) => format!("memory error: {}", error.name()),
         Exit::Hang => "hang: fuel limit reached".to_owned(),
         Exit::StackOverflow => "stack overflow: depth limit reached".to_owned(),
+        Exit::StackEnd => "stack overflow: end of the stack passed".to_owned(),
         Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::Overrun => "overrun: no choices left, or the input became too long".to_owned(),
@@ -178,6 +179,15 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Generator(GeneratorFault::Trap(kind)) => format!("generator trap: {}", kind.name()),
         Exit::Generator(fault) => format!("generator: {}", fault.name()),
     }
+}
+
+/// Is it the depth of calls, or what they have on the stack?
+fn is_overflow(exit: Exit) -> bool {
+    use GeneratorFault::{StackEnd, StackOverflow};
+    matches!(
+        exit,
+        Exit::StackOverflow | Exit::StackEnd | Exit::Generator(StackOverflow | StackEnd)
+    )
 }
 
 /// The stack as lines, innermost frame first, safe to print.

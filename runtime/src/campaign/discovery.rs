@@ -191,6 +191,7 @@ fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingReco
         args: campaign.target.args.clone(),
         stub_imports: campaign.target.stub_imports,
         sanitize_heap: campaign.target.sanitize_heap,
+        allocator: campaign.target.allocator.clone(),
         cost_model: campaign.target.cost_model,
         limits: campaign.limits,
         guidance: campaign.guidance.name.clone(),

@@ -175,6 +175,9 @@ pub struct GuestArgs {
     /// where the target's allocator is known]
     #[arg(long, value_name = "WHERE", value_enum)]
     pub sanitize: Option<SanitizeArg>,
+    /// A function of the target's allocator, for --sanitize heap: `malloc=my_alloc`, or `malloc=#17` by its index
+    #[arg(long, value_name = "ROLE=FUNCTION")]
+    pub allocator: Vec<String>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
     pub stub_imports: bool,

@@ -138,6 +138,9 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
         if guest.sanitize.is_none() {
             options.sanitize_heap = record.sanitize_heap;
         }
+        if options.allocator.is_empty() && options.sanitize_heap {
+            options.allocator.clone_from(&record.allocator);
+        }
         options.cost = record.cost_model;
         if let Some(asked) = cost_model(guest)
             && asked != record.cost_model

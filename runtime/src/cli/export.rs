@@ -194,6 +194,7 @@ fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) ->
         args: target.options.args.iter().skip(1).cloned().collect(),
         stub_imports: target.options.stub_imports,
         sanitize_heap: target.options.sanitize_heap,
+        allocator: target.options.allocator.clone(),
         limits: *limits,
         cost_model: target.options.cost,
         made_by: None,

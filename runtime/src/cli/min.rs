@@ -108,10 +108,13 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     ));
     let command = repro_command(&module.path, &out);
     // What is written is a bare input, which does not say how to look at it.
-    let sanitize = match target.options.sanitize_heap {
-        true => " --sanitize heap",
-        false => "",
-    };
+    let mut sanitize = String::new();
+    if target.options.sanitize_heap {
+        sanitize.push_str(" --sanitize heap");
+        for given in &target.options.allocator {
+            sanitize.push_str(&format!(" --allocator {}", quote(given)));
+        }
+    }
     sink.line(&format!("    replay: {command}{sanitize}"));
     Ok(exit_code::FINE)
 }

@@ -75,6 +75,9 @@ pub struct FindingRecord {
     /// Whether memory errors were looked for.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitize_heap: bool,
+    /// Functions of the target's allocator, as on the command line; absent if none were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocator: Vec<String>,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "super::record::is_plain")]
     pub cost_model: CostModel,
@@ -252,6 +255,7 @@ pub(crate) mod tests {
                 args: vec![],
                 stub_imports: false,
                 sanitize_heap: false,
+                allocator: Vec::new(),
                 cost_model: CostModel::Plain,
                 limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),

@@ -72,6 +72,9 @@ impl<'a> Checker<'a> {
             if self.args.guest.sanitize.is_none() {
                 options.sanitize_heap = record.target.sanitize_heap;
             }
+            if options.allocator.is_empty() && options.sanitize_heap {
+                options.allocator.clone_from(&record.target.allocator);
+            }
         }
         let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
         Ok((options, limits))
