@@ -99,7 +99,7 @@ impl Replayer for Frames {
         }];
         Ok(Ending {
             frames,
-            memory: None,
+            ..Ending::default()
         })
     }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{EnumValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::build::BuildArgs;
@@ -161,7 +162,7 @@ pub struct GuestArgs {
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub reset: ResetArg,
     /// Look for memory errors in each execution: overflows, uses after free and the like end it
-    #[arg(long, value_name = "WHAT", value_enum)]
+    #[arg(long, value_name = "WHAT", value_parser = EnumValueParser::<SanitizeArg>::new().try_map(watched))]
     pub sanitize: Option<SanitizeArg>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
@@ -176,6 +177,20 @@ pub struct GuestArgs {
 pub enum SanitizeArg {
     /// Blocks of the heap, the null page, constant data, and the end of the input
     Heap,
+    /// Not ours: `sandglass build` has a compiler check it
+    #[value(hide = true)]
+    Undefined,
+}
+
+/// Sends to the right command who asks for what is compiled in.
+fn watched(what: SanitizeArg) -> Result<SanitizeArg, String> {
+    match what {
+        SanitizeArg::Heap => Ok(what),
+        SanitizeArg::Undefined => Err(
+            "undefined behaviour is checked by what the compiler puts in; build with sandglass build --sanitize undefined, and fuzz that without it"
+                .to_owned(),
+        ),
+    }
 }
 
 /// See [`GuestArgs::cost_model`].
