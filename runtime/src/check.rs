@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use sandglass_instrument::symbols::Frame;
 
+use crate::store::finding::repro_bare;
+
 pub mod junit;
 pub mod known;
 pub mod sarif;
@@ -59,6 +61,15 @@ pub struct Checked {
     pub fuel: u64,
     /// What it may cost, if that is limited to less than a run's limit.
     pub budget: Option<u64>,
+    /// Whether memory errors were looked for and nothing at `path` says so.
+    pub sanitize_heap: bool,
+}
+
+impl Checked {
+    /// The command that replays it.
+    pub fn replay(&self, target: &str) -> String {
+        repro_bare(target, &self.path, self.sanitize_heap)
+    }
 }
 
 /// The inputs of one folder.
@@ -129,6 +140,7 @@ pub(crate) mod tests {
             frames: vec![frame.clone()],
             fuel: 12,
             budget: None,
+            sanitize_heap: false,
         };
         Report {
             target: "t.wasm".into(),

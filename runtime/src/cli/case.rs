@@ -152,6 +152,19 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
     Ok((options, limits))
 }
 
+/// Refuses to look for memory errors in what counts: its build watches nothing, and a cost with watching would be no one's.
+pub(super) fn refuse_sanitize(guest: &GuestArgs, command: &str) -> Result<()> {
+    if guest.sanitize.is_none() {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "--sanitize heap: {command} measures a program as it is, without watching its memory; expected no such option"
+        ),
+        "sandglass check TARGET.wasm FOLDER --execs 0 --sanitize heap    # which inputs do wrong",
+    ))
+}
+
 /// The limits that were recorded, unless flags say otherwise.
 pub(super) fn limits(guest: &GuestArgs, recorded: Option<&Limits>) -> Result<Limits> {
     let wanted = wanted_limits(guest)?;

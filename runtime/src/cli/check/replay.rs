@@ -114,6 +114,7 @@ impl<'a> Checker<'a> {
                 let replayed = exact.replay(&input.bytes)?;
                 let mut one = checked(What::Input, &folder.name, &input.path, &replayed);
                 one.failure = Some("is a finding".to_owned());
+                one.sanitize_heap = options.sanitize_heap;
                 report.checked.push(one);
             } else {
                 self.passed.push(input.bytes.clone());
@@ -138,6 +139,7 @@ impl<'a> Checker<'a> {
         let replayed = self.replay(case)?;
         Ok(replayed.outcome.exit.is_finding().then(|| Checked {
             failure: Some("is a finding".to_owned()),
+            sanitize_heap: self.args.guest.sanitize.is_some(),
             ..checked(What::Input, group, &input.path, &replayed)
         }))
     }
@@ -168,6 +170,7 @@ impl<'a> Checker<'a> {
         if record.target_hash != self.module.hash && !self.module.is_property() {
             // Of another build `repro` takes the input alone.
             one.path = path.join("input");
+            one.sanitize_heap = record.sanitize_heap;
         }
         let is_slow = record.kind == "slow";
         let is_finding = outcome.exit.is_finding();
@@ -220,5 +223,6 @@ fn checked(what: What, group: &str, path: &Path, replayed: &Replayed) -> Checked
         frames: replayed.ending.frames.clone(),
         fuel: outcome.fuel,
         budget: None,
+        sanitize_heap: false,
     }
 }
