@@ -220,7 +220,7 @@ pub fn reruns(
 ) -> Result<bool> {
     let can = || check_watchable(module, reset, allocator, "sample");
     match arg {
-        Some(SanitizeArg::Heap | SanitizeArg::None) => Ok(false),
+        Some(SanitizeArg::Heap | SanitizeArg::None | SanitizeArg::Undefined) => Ok(false),
         // Who gives an allocator wants it watched.
         None if allocator.is_empty() => Ok(can().is_ok()),
         Some(SanitizeArg::Sample) | None => can().map(|()| true),

@@ -24,6 +24,7 @@ use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show, with_next};
 use crate::inputs;
 use crate::memory::Memory;
+use crate::said::Said;
 use crate::stack::Ending;
 use crate::store::finding::quote;
 
@@ -566,7 +567,10 @@ impl Exact {
         let fuel_exact = fuel_exact(sandbox, &replay.outcome, &replay.frames);
         Ok(Replayed {
             fuel_exact,
-            ending: self.ending_of(&replay.frames, replay.memory),
+            ending: Ending {
+                said: Said::of(replay.outcome.exit, &replay.stderr),
+                ..self.ending_of(&replay.frames, replay.memory)
+            },
             outcome: replay.outcome,
             stdout: replay.stdout,
             stderr: replay.stderr,
@@ -587,6 +591,7 @@ impl Exact {
         Ending {
             frames: self.symbolise(frames),
             memory,
+            said: None,
         }
     }
 
