@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, cases of data flow, generators, and
-# memory errors.
+# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, cases of data flow, generators,
+# memory errors, and undefined behaviour.
 #
-#   guests/build-small.sh [planted|demo|bench|cost|dependence|generators|heap|all]   writes the .wasm files beside the sources
+#   guests/build-small.sh [planted|demo|bench|cost|dependence|generators|heap|undefined|all]   writes the .wasm files beside the sources
 #   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
 #
 # Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
@@ -154,9 +154,30 @@ heap() {
   rm -r "$work"
 }
 
+# With the flags and the handlers of `sandglass build --sanitize undefined`. Checks name the file as the command line does.
+undefined() {
+  local to=${OUT:-$root}/undefined/wasm work library level
+  work=$(mktemp -d)
+  library=$(realpath "$("${zig[@]}" env | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p')")
+  mkdir -p "$to"
+  "${zig[@]}" cc -target wasm32-wasi -O2 -g0 -fno-sanitize=all -fno-builtin -c "$root/../sdk/c/undefined.c" -o "$work/undefined.o"
+  for level in 0 2; do
+    (cd undefined/src && "${zig[@]}" c++ -target wasm32-wasi -O$level -g -fno-exceptions -fno-rtti -fno-stack-protector \
+      -fsanitize=undefined -fno-sanitize=function,vptr -fno-sanitize-recover=all -Wno-return-type \
+      -ffile-prefix-map="$root"=guests -ffile-prefix-map="$library"=zig -fdebug-compilation-dir=. -c checks.cc -o "$work/checks.o")
+    "${zig[@]}" cc -target wasm32-freestanding -nostdlib -O2 -Wl,--no-entry -Wl,-z,stack-size=65536 -Wl,--export-memory \
+      -Wl,--export=LLVMFuzzerTestOneInput "$work/checks.o" "$work/undefined.o" -o "$to/checks-O$level.wasm"
+  done
+  chmod 644 "$to"/*.wasm
+  rm -r "$work"
+}
+
 [ "$what" = generators ] || find_zig
 case $what in
-planted | demo | bench | cost | dependence | generators | heap) "$what" ;;
-all) planted; demo; bench; cost; dependence; generators; heap ;;
-*) echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, dependence, generators, heap or all" >&2; exit 2 ;;
+planted | demo | bench | cost | dependence | generators | heap | undefined) "$what" ;;
+all) planted; demo; bench; cost; dependence; generators; heap; undefined ;;
+*)
+  echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, dependence, generators, heap, undefined or all" >&2
+  exit 2
+  ;;
 esac

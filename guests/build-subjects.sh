@@ -4,6 +4,8 @@
 #   guests/build-subjects.sh [NAME…|all|list]        target/subjects/NAME.wasm (-O2 -g, 1 MiB of stack)
 #   KIT=native SAN=none|address guests/build-subjects.sh NAME…
 #                                                    target/subjects-native/NAME[-asan], libFuzzer by clang
+#   DRIVER=FILE.c KIT=native …                       target/subjects-timed/NAME[-asan], with that `main` and libFuzzer's
+#                                                    counters only
 #
 # Sources: crates.io (`cargo vendor`), Debian source packages (`apt-get source`, with lists of our own: the system is
 # not changed; upstream's files, without Debian's patches), PyPI (`ziglang`, the compiler) and rustup's
@@ -33,6 +35,7 @@ case $kit in
 wasm) out_folder=$target/subjects suffix=.wasm ;;
 native)
   out_folder=$target/subjects-native
+  [ -z "${DRIVER-}" ] || out_folder=$target/subjects-timed
   case $san in
   none) suffix= ;;
   address) suffix=-asan ;;
@@ -143,13 +146,14 @@ compile() {
       "$@" "$harness" "${eh_flags[@]}" -o "$work/out.wasm" || { fail "$name" "the compiler failed"; return; }
     mv "$work/out.wasm" "$out"
   else
-    local clang=${CLANG:-clang} sanitizers=fuzzer link=(-lm) flag kept=()
+    local clang=${CLANG:-clang} sanitizers=(-fsanitize=fuzzer) link=(-lm) flag kept=()
     [ $driver = cc ] || clang=${clang/clang/clang++}
-    [ "$san" = none ] || sanitizers=fuzzer,$san
+    [ -z "${DRIVER-}" ] || sanitizers=(-fsanitize-coverage=inline-8bit-counters "$DRIVER")
+    [ "$san" = none ] || sanitizers+=("-fsanitize=$san")
     for flag in "${flags[@]}"; do
       case $flag in -lwasi-* | -D_WASI_*) ;; *) kept+=("$flag") ;; esac
     done
-    "$clang" -fsanitize=$sanitizers "${common[@]}" "${kept[@]}" "$@" "$harness" "${link[@]}" -o "$out" \
+    "$clang" "${sanitizers[@]}" "${common[@]}" "${kept[@]}" "$@" "$harness" "${link[@]}" -o "$out" \
       || { fail "$name" "the compiler failed"; return; }
   fi
   say "$name: $(stat -c %s "$out") bytes, $((SECONDS - start)) s"

@@ -209,6 +209,7 @@ fn large_campaign(root: &Path) {
             stub_imports: false,
             sanitize_heap: false,
             sanitize_sample: false,
+            allocator: Vec::new(),
             cost_model: CostModel::Plain,
         },
         generator: None,
@@ -251,29 +252,17 @@ fn large_campaign(root: &Path) {
     for n in 0..300 {
         let input = hostile.clone().into_bytes();
         let record = FindingRecord {
-            cost_model: CostModel::Plain,
-            made_by: None,
-            version: 1,
             kind: "trap".into(),
             key: format!("{n:016x}"),
             title: hostile.clone(),
             exit: "trap".into(),
             site: 1,
             fuel: 9,
-            expected: None,
-            budget: None,
-            input_bytes: input.len() as u64,
-            input_hash: blake3::hash(&input).to_hex().to_string(),
-            choices_hash: None,
             target_hash: "aa".into(),
-            generator_hash: None,
-            args: Vec::new(),
-            stub_imports: false,
-            sanitize_heap: false,
-            limits,
             guidance: "sandglass".into(),
             seed: 1,
             trial: n * 100,
+            ..FindingRecord::of(&input, limits)
         };
         let folder = root.join("findings").join(record.folder_name());
         fs::create_dir_all(&folder).unwrap();

@@ -1,6 +1,7 @@
 //! Memory errors: each bad twin that is claimed is reported for what it is, where it is, and no other
 //! twin is; runs without one compute what they compute elsewhere; hostile allocators do no harm.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sandglass_engine::havoc::{Tables, havoc};
@@ -11,6 +12,7 @@ use sandglass_instrument::symbols::Symbols;
 use sandglass_sandbox::{
     Action, Build, Limits, Options, Program, Replay, Sandbox, on_guest_thread,
 };
+use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// With less memory than a guest needs to be given room in its heap, which these allocators never take
 /// back.
@@ -38,7 +40,7 @@ fn run(sandbox: &mut Sandbox, input: &[u8]) -> Outcome {
 fn kind(exit: Exit) -> String {
     match exit {
         Exit::Memory(error) => error.name().to_owned(),
-        Exit::StackOverflow => "stack-overflow".to_owned(),
+        Exit::StackEnd => "stack-overflow".to_owned(),
         exit => format!("{exit:?}"),
     }
 }
@@ -310,6 +312,126 @@ fn a_module_without_names_is_only_watched_at_its_input() {
         assert_eq!(run(&mut heap, b"input").exit, Exit::Valid);
         assert_eq!(kind(run(&mut heap, b"!nput").exit), "input-overflow");
         assert_eq!(run(&mut heap, b"input of another length").exit, Exit::Valid);
+    });
+}
+
+/// What a function was left by, an exception or a trap, leaves no gap behind for the code and the runs that follow.
+#[test]
+fn gaps_between_frames_go_with_their_functions() {
+    let wasm = assemble(
+        r#"(module
+             (memory (export "memory") 2)
+             (tag $tag)
+             (global $__stack_pointer (mut i32) (i32.const 65536))
+             (func $inner (param $how i32)
+               (local $frame i32)
+               (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 32))))
+               (if (i32.eq (local.get $how) (i32.const 116)) (then (unreachable)))
+               (if (i32.eq (local.get $how) (i32.const 101)) (then (throw $tag)))
+               ;; `!` is 33: behind the frame.
+               (i32.store8 (i32.add (local.get $frame) (i32.and (local.get $how) (i32.const 63))) (i32.const 1))
+               (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 32))))
+             (func $catches (param $how i32)
+               (block $caught (try_table (catch $tag $caught) (call $inner (local.get $how)))))
+             (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $length i32) (result i32)
+               ;; `n` is for none of it.
+               (if (i32.ne (i32.load8_u (local.get $at)) (i32.const 110))
+                 (then (call $catches (i32.load8_u (local.get $at)))))
+               (global.set $__stack_pointer (i32.const 65536))
+               (memory.fill (i32.sub (global.get $__stack_pointer) (i32.const 256)) (i32.const 0) (i32.const 256))
+               (i32.const 0)))"#,
+    );
+    on_guest_thread(|| {
+        let mut heap = sandbox(&wasm, Build::Heap);
+        let expected = [
+            (b"@", "Valid"),
+            (b"e", "Valid"),
+            (b"@", "Valid"),
+            (b"t", "Trap(Unreachable)"),
+            (b"n", "Valid"),
+            (b"!", "frame-overflow"),
+            (b"n", "Valid"),
+        ];
+        for (n, (input, expected)) in expected.into_iter().enumerate() {
+            assert_eq!(kind(run(&mut heap, input).exit), expected, "run {n}");
+        }
+    });
+}
+
+/// The functions of a module by name, and the module without names and other custom sections.
+fn stripped(wasm: &[u8]) -> (BTreeMap<String, u32>, Vec<u8>) {
+    let (mut names, mut out) = (BTreeMap::new(), wasm[..8].to_vec());
+    for payload in Parser::new(0).parse_all(wasm) {
+        let payload = payload.expect("it is valid");
+        let Payload::CustomSection(section) = &payload else {
+            if let Some((id, range)) = payload.as_section() {
+                let mut size = range.len();
+                out.push(id);
+                while size > 0x7f {
+                    out.push(size as u8 | 0x80);
+                    size >>= 7;
+                }
+                out.push(size as u8);
+                out.extend(&wasm[range]);
+            }
+            continue;
+        };
+        let KnownCustom::Name(section) = section.as_known() else {
+            continue;
+        };
+        for part in section {
+            if let Name::Function(functions) = part.expect("it is valid") {
+                let functions = functions
+                    .into_iter()
+                    .map(|naming| naming.expect("it is valid"));
+                names.extend(functions.map(|naming| (naming.name.to_owned(), naming.index)));
+            }
+        }
+    }
+    (names, out)
+}
+
+/// Without names, an allocator is watched as far as it is given.
+#[test]
+fn a_stripped_module_is_watched_by_what_is_given() {
+    let twins = TWINS.iter().find(|twins| twins.name == "twins.c -O2");
+    let twins = twins.expect("it is there");
+    let (names, wasm) = stripped(twins.wasm);
+    let roles = [
+        "malloc",
+        "free",
+        "calloc",
+        "realloc",
+        "aligned_alloc",
+        "strdup",
+        "strlen",
+    ];
+    let of = |role: &&str| {
+        let own = |name: &&String| name.rsplit('.').next() == Some(role);
+        let name = names.keys().find(own)?;
+        Some(format!("{role}=#{}", names[name]))
+    };
+    let allocator = roles.iter().filter_map(of).collect::<Vec<_>>();
+    assert!(allocator.len() >= 6, "{allocator:?} of {names:?}");
+    let options = Options {
+        allocator,
+        ..Options::default()
+    };
+    // These need names of data and of the stack.
+    let needs_names = ["constant-write", "stack-overflow", "frame-overflow"];
+    on_guest_thread(|| {
+        let program = Program::build(&wasm, Build::Heap, &options, None).expect("it compiles");
+        let mut heap = Sandbox::new(&Arc::new(program), &LIMITS).expect("it starts");
+        for (number, case) in twins.cases().into_iter().enumerate() {
+            let [bad, good] = [b'b', b'g'].map(|which| [number as u8, which, 0, 0, 0]);
+            let found = kind(run(&mut heap, &bad).exit);
+            match case.kind {
+                Some(kind) if needs_names.contains(&kind) => {}
+                expected => assert_eq!(found, expected.unwrap_or("Valid"), "{}", case.function),
+            }
+            let good = run(&mut heap, &good).exit;
+            assert_eq!(good, Exit::Valid, "{}", case.function);
+        }
     });
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The first line of a case says how it is built: `edges` is what every build has, `fast` adds the
 //! entry, `plain` leaves out the counts, `compares`, `marks`,
-//! `paths`, `profile` and `dependence` are what they are called. The expected output is the instrumented
+//! `paths`, `profile`, `heap` and `dependence` are what they are called. The expected output is the instrumented
 //! module's text, then the table of its probes. `BLESS=1` accepts what comes out now; `CASE=name`
 //! runs one case.
 
@@ -98,6 +98,7 @@ fn probes(text: &str) -> Probes {
         "marks",
         "paths",
         "profile",
+        "heap",
         "dependence",
     ];
     assert!(words.iter().all(|word| known.contains(word)), "{words:?}");
@@ -109,6 +110,7 @@ fn probes(text: &str) -> Probes {
         profile: words.contains(&"profile"),
         dependence: words.contains(&"dependence"),
         entry: words.contains(&"fast"),
+        heap: words.contains(&"heap"),
         ..Probes::FAST
     }
 }

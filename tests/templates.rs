@@ -8,6 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use sandglass_guests::UNDEFINED_SOURCE;
+use sandglass_tests::undefined::wrong_reports;
+
 /// Far more than any of these campaigns needs, and a second of work.
 const EXECS: &str = "100000";
 
@@ -122,6 +125,116 @@ fn what_a_harness_in_c_may_use() {
     assert!(replayed.contains("one: invalid"), "{replayed}");
 }
 
+/// A failed check is named in the finding, in the words of the language's compiler.
+#[test]
+fn a_failed_check_has_a_name() {
+    let undefined = "undefined behaviour: division by zero in mean at";
+    for (language, sources, expected) in [
+        (
+            "c",
+            &["harness.c", "mean.c"][..],
+            format!("{undefined} mean.c:13:"),
+        ),
+        (
+            "cpp",
+            &["harness.cc", "mean.cc"],
+            undefined.replace("mean at", "mean("),
+        ),
+        ("zig", &["harness.zig"], ": division by zero (".to_owned()),
+        ("rust", &[], ": attempt to divide by zero (".to_owned()),
+        ("rust-with-c", &[], undefined.to_owned()),
+    ] {
+        let project = template(language);
+        if sources.is_empty() && !is_fetched(project.path()) {
+            continue;
+        }
+        let mut command = vec!["build", "--sanitize", "undefined", "-o", "t.wasm"];
+        command.extend(sources);
+        check_fails(project.path(), &command, &expected);
+    }
+}
+
+/// What a profile switches off is on, and C beside Zig has the same names as C alone.
+#[test]
+fn checks_are_on_wherever_code_comes_from() {
+    let rust = template("rust");
+    if is_fetched(rust.path()) {
+        let manifest = rust.path().join("fuzz/Cargo.toml");
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        let off = "[profile.release]\noverflow-checks = false\ndebug-assertions = false\n";
+        fs::write(&manifest, format!("{text}\n{off}")).expect("written");
+        let library =
+            "pub fn mean(text: &[u8]) -> Option<u32> { Some((text.len() as u8 * 100).into()) }\n";
+        fs::write(rust.path().join("src/lib.rs"), library).expect("written");
+        let command = ["build", "--sanitize", "undefined", "-o", "t.wasm"];
+        check_fails(
+            rust.path(),
+            &command,
+            ": attempt to multiply with overflow (",
+        );
+    }
+    let c = template("c");
+    let harness = "extern fn mean(text: [*]const u8, size: usize) c_int;\n\
+        export fn LLVMFuzzerTestOneInput(data: [*]const u8, size: usize) c_int {\n\
+        return if (mean(data, size) < 0) -1 else 0;\n}\n";
+    fs::write(c.path().join("h.zig"), harness).expect("written");
+    let command = [
+        "build",
+        "--sanitize",
+        "undefined",
+        "-o",
+        "t.wasm",
+        "h.zig",
+        "mean.c",
+    ];
+    let expected = "undefined behaviour: division by zero in mean at mean.c:13:";
+    check_fails(c.path(), &command, expected);
+}
+
+/// Each check of the compilers that are here, at the ends of optimisation.
+#[test]
+fn all_checks_have_names_with_each_compiler() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("checks.cc"), UNDEFINED_SOURCE).expect("written");
+    let mut wrong = Vec::new();
+    for compiler in ["zig", "clang"] {
+        for level in ["-O0", "-O2"] {
+            let command = [
+                "build",
+                "checks.cc",
+                "--sanitize",
+                "undefined",
+                "--compiler",
+                compiler,
+            ];
+            let flags = ["--", level, "-Wno-return-type"];
+            if !built(folder.path(), &[&command[..], &flags].concat()) {
+                continue;
+            }
+            let run = |words: &[&str]| sandglass(folder.path(), words);
+            let found = wrong_reports(folder.path(), "checks.wasm", run);
+            wrong.extend(
+                found
+                    .iter()
+                    .map(|line| format!("{compiler} {level}: {line}")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Builds, and looks for words in the title of what `mean:` does.
+fn check_fails(folder: &Path, build: &[&str], expected: &str) {
+    if !built(folder, build) {
+        return;
+    }
+    fs::write(folder.join("input"), "mean:").expect("written");
+    let output = sandglass(folder, &["repro", "t.wasm", "input"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let title = text.lines().next().unwrap_or_default();
+    assert!(title.contains(expected), "expected {expected} in\n{text}");
+}
+
 /// The C++ libraries cannot throw: the compiler says where that is tried, and
 /// who insists is told why the linker would fail.
 #[test]
@@ -225,6 +338,7 @@ fn is_without_compiler(message: &str) -> bool {
     [
         "error: no compiler",
         "error: no Zig",
+        "error: no clang",
         "the standard library of Rust for",
     ]
     .iter()

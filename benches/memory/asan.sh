@@ -24,7 +24,7 @@ done
 # cases LANGUAGE: number, function, weakness and line of each.
 cases() {
   awk '
-    /^\/\/ case: / { weakness = $4; named = 0; next }
+    /^\/\/ case: / { weakness = $NF; named = 0; next }
     weakness && !named && !/^#/ { name = $0; sub(/\(.*/, "", name); sub(/.* /, "", name); named = 1 }
     / \/\/ BAD$/ { print count++, name, weakness, NR; weakness = "" }' "$sources/twins.$1"
 }
@@ -64,11 +64,10 @@ why() {
     CWE-457) echo "neither knows what was set" ;;
     *) [ "$4" = from_field_to_field ] && echo "neither knows fields" || echo "neither looks beyond the red zone" ;;
     esac ;;
-  –/*stack*) echo "no red zones in frames" ;;
+  –/*stack*) echo "no gaps between the variables of a frame" ;;
   –/*global*) echo "no red zones between globals" ;;
   stack-overflow/–) echo "native stacks are larger" ;;
   */–) echo "its blocks have a byte at least" ;;
-  –/*) echo "only the last byte of an access is looked up" ;;
   esac
 }
 

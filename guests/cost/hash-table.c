@@ -1,7 +1,7 @@
-// A table of the input's words, chained, by the hash function of Java 1.1: of a word of 16 bytes or more, only every
-// (length / 8)-th counts. Words that differ in the others are in one chain. A word ends at a blank, and every byte of the
+// A table of the input's words, chained, by the hash function of Java 1.1. A word ends at a blank, and every byte of the
 // input begins one: `abc d` has the words `abc`, `bc`, `c` and `d`, as an index of what can be searched has them.
 #include "cost.h"
+#include "../java-hash.h"
 
 enum { BUCKETS = 1021 };
 
@@ -10,15 +10,6 @@ static struct word {
   u32 length, next;
 } words[INPUT_MAX + 1];
 static u32 buckets[BUCKETS];
-
-static u32 hash(const u8 *word, u32 length) {
-  u32 h = 0, step = length / 8;
-  if (length < 16)
-    for (u32 i = 0; i < length; i++) h = h * 37 + word[i];
-  else
-    for (u32 i = 0; i < length; i += step) h = h * 39 + word[i];
-  return h;
-}
 
 static int same(const struct word *a, const u8 *text, u32 length) {
   if (a->length != length) return 0;
@@ -34,7 +25,7 @@ EXPORT(LLVMFuzzerTestOneInput) int LLVMFuzzerTestOneInput(const u8 *data, u32 si
     if (data[at] == ' ') continue;
     if (end <= at)
       for (end = at; end < size && data[end] != ' ';) end++;
-    u32 length = end - at, *chain = &buckets[hash(data + at, length) % BUCKETS], word = *chain;
+    u32 length = end - at, *chain = &buckets[java(data + at, length) % BUCKETS], word = *chain;
     while (word && !same(&words[word], data + at, length)) word = words[word].next;
     if (word) continue;
     words[++used] = (struct word){data + at, length, *chain};

@@ -81,6 +81,15 @@ pub const TWINS: &[Twins] = &[
 ];
 
 impl Twins {
+    /// What is claimed of a case: some is only of optimised code.
+    fn claimed(&self, kind: &'static str) -> Option<&'static str> {
+        let is_optimised = self.name.ends_with("-O2");
+        match kind.strip_suffix(" -O2") {
+            Some(kind) => Some(kind).filter(|_| is_optimised),
+            None => Some(kind).filter(|kind| *kind != "unclaimed"),
+        }
+    }
+
     /// The cases, in order: what its comments say.
     ///
     /// # Panics
@@ -98,7 +107,7 @@ impl Twins {
                     .and_then(|head| head.split(' ').next_back());
                 found.push(Case {
                     function: name.expect("a function follows"),
-                    kind: Some(kind).filter(|kind| *kind != "unclaimed"),
+                    kind: self.claimed(kind),
                     cwe: cwe.parse().expect("a weakness has a number"),
                     line: 0,
                 });

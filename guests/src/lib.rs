@@ -5,7 +5,7 @@
 //! generators of inputs ([`GENERATORS`], whose sources are a crate of their own, `guests/generators`). Real libraries are built by
 //! `guests/build-subjects.sh` and found by [`subject`].
 //!
-//! Memory errors with their good twins are [`TWINS`].
+//! Memory errors with their good twins are [`TWINS`], undefined behaviour with its own [`UNDEFINED`].
 //!
 //! This crate knows nothing of how a guest is run: what a run must come to is given as text, see
 //! [`Wat::expect`].
@@ -21,6 +21,7 @@ mod paths;
 mod planted;
 mod semantic;
 mod subject;
+mod undefined;
 mod wat;
 
 pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
@@ -34,4 +35,5 @@ pub use semantic::{SEMANTIC, is_semantic};
 pub use subject::{
     FIXED_IN, MEMORY_FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built,
 };
+pub use undefined::{UNDEFINED, UNDEFINED_SOURCE, Undefined, undefined_cases};
 pub use wat::{WAT, Wat, wat};

@@ -1,6 +1,7 @@
 // Counts words in a hash table of 12,289 chains, as the program of Perun's case study: words are cut at 127 bytes.
 // HASH(word, length) is the function that is compared.
 #include "harness.h"
+#include "../java-hash.h"
 #include <string.h>
 
 enum { BUCKETS = 12289, WORD_MAX = 127, WORDS_MAX = 1 << 19 };
@@ -14,16 +15,6 @@ struct word {
 static struct word words[WORDS_MAX];
 static struct word *buckets[BUCKETS];
 static volatile uint32_t most;
-
-// As in JDK 1.0 and 1.1: of a long string only every (length / 8)-th character counts.
-static uint32_t java(const uint8_t *word, uint32_t length) {
-  uint32_t hash = 0, step = length / 8;
-  if (length < 16)
-    for (uint32_t i = 0; i < length; i++) hash = hash * 37 + word[i];
-  else
-    for (uint32_t i = 0; i < length; i += step) hash = hash * 39 + word[i];
-  return hash;
-}
 
 // Daniel J. Bernstein's.
 static uint32_t djb(const uint8_t *word, uint32_t length) {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, LoadSimdKind, Value as Number};
 use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module};
 
+use crate::GRANULE_SHIFT;
 use crate::emit::Place;
 
 /// Bytes between two blocks at least: accesses from one base that are closer lie in one block.
@@ -36,12 +37,15 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
     /// Is there a value on the stack above the address?
     pub(crate) has_value: bool,
+    /// Can its first byte lie in another granule than its last, as far as the compiler says?
+    pub(crate) crosses: bool,
 }
 
 impl Access {
     /// What `instr` accesses, if it is a load or a store.
     pub(crate) fn of(instr: &Instr) -> Option<Access> {
-        let access = |memory: MemoryId, arg: ir::MemArg, bytes, writes, has_value| Access {
+        let access = |memory: MemoryId, arg: ir::MemArg, bytes: u32, writes, has_value| Access {
+            crosses: bytes > arg.align || bytes > 1 << GRANULE_SHIFT,
             memory,
             offset: arg.offset,
             bytes,

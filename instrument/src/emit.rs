@@ -3,6 +3,8 @@
 //! Everything a pass inserts carries the default location, which is how later passes tell the
 //! guest's own operators from ours.
 
+use std::collections::BTreeMap;
+
 use walrus::ir::{
     self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind,
     UnaryOp, Value,
@@ -165,6 +167,13 @@ pub(crate) fn sequence(func: &mut LocalFunction, ty: InstrSeqType, code: Code) -
     let mut seq = func.builder_mut().dangling_instr_seq(ty);
     *seq.instrs_mut() = code.0;
     seq.id()
+}
+
+/// The module's functions by index.
+pub(crate) fn by_index(module: &Module) -> BTreeMap<u32, FunctionId> {
+    let all = module.funcs.iter();
+    all.map(|func| (func.id().index() as u32, func.id()))
+        .collect()
 }
 
 /// The body of a function of the guest's.

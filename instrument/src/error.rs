@@ -9,6 +9,9 @@ pub enum InstrumentError {
     /// walrus could not read it.
     #[error("cannot be read: {0}")]
     Parse(String),
+    /// What the user said of its allocator is wrong.
+    #[error("allocator {0}")]
+    Given(String),
     /// Nothing to run.
     #[error("exports no entry point, expected one of {}", crate::ENTRY_POINTS.join(", "))]
     NoEntry,

@@ -2,7 +2,8 @@
 //! what of its memory is constant.
 //!
 //! In: the original file. Out: what the pass `heap` wraps and checks. Functions are found by export
-//! or, failing that, by the name section, and only with the types that C and Rust give them.
+//! or, failing that, by the name section, and only with the types that C and Rust give them; those that the user
+//! gave come first (see `heap_given`).
 
 use std::ops::Range;
 
@@ -11,6 +12,10 @@ use wasmparser::{
     ConstExpr, DataKind, KnownCustom, Name, Operator, Parser, Payload, ValType as Type,
 };
 
+use crate::allocator::{Allocator, Convention};
+use crate::error::InstrumentError;
+use crate::frames::STACK_ALIGNMENT;
+use crate::heap_given;
 use crate::named::{Functions, one_of};
 
 /// What a function does with blocks.
@@ -174,20 +179,38 @@ pub enum HeapSupport {
     Both,
 }
 
-/// How the heap of `wasm`, which was accepted, can be watched.
-pub fn heap_support(wasm: &[u8]) -> HeapSupport {
-    HeapFunctions::find(wasm).1
+/// The names of what functions do, with the number of their parameters and results, all i32.
+pub(crate) fn known() -> impl Iterator<Item = (&'static str, usize, usize)> {
+    let roles = ROLES.iter().map(|role| (role.1[0], role.2, role.3));
+    roles.chain(TEXTS.iter().map(|text| (text.0, text.2, 1)))
+}
+
+/// How the heap of `wasm`, which was accepted, can be watched. `given` are functions that the user named, as
+/// `malloc=my_alloc` or `malloc=#17`: they count before those that have a known name.
+///
+/// # Errors
+/// When what is given means no function, or one of another type.
+pub fn heap_support(wasm: &[u8], given: &[String]) -> Result<HeapSupport, InstrumentError> {
+    Ok(HeapFunctions::find(wasm, given)?.1)
 }
 
 impl HeapFunctions {
-    /// Looks through `wasm`, which was accepted.
-    pub(crate) fn find(wasm: &[u8]) -> (HeapFunctions, HeapSupport) {
+    /// Looks through `wasm`, which was accepted; `given` as in [`heap_support`].
+    pub(crate) fn find(
+        wasm: &[u8],
+        given: &[String],
+    ) -> Result<(HeapFunctions, HeapSupport), InstrumentError> {
+        let given = heap_given::resolve(wasm, given).map_err(InstrumentError::Given)?;
+        let is_given = |name: &str| {
+            let found = given.iter().find(|given| given.role == name);
+            found.map(|given| given.function)
+        };
         let names = || {
             let roles = ROLES.iter().flat_map(|role| role.1.iter().copied());
             roles.chain(TEXTS.iter().map(|text| text.0))
         };
         let Ok(functions) = Functions::read(wasm, |name| one_of(name, names())) else {
-            return <_>::default();
+            return Ok(<_>::default());
         };
         let mut found = HeapFunctions::default();
         for &(role, names, params, results) in &ROLES {
@@ -195,20 +218,22 @@ impl HeapFunctions {
                 let index = functions.named(name)?;
                 functions.is_i32(index, params, results).then_some(index)
             };
-            if let Some(index) = names.iter().find_map(fitting) {
+            if let Some(index) = is_given(names[0]).or_else(|| names.iter().find_map(fitting)) {
                 found.roles.push((index, role));
             }
         }
         for &(name, text, params) in &TEXTS {
             let index = functions.named(name);
-            if let Some(index) = index.filter(|index| functions.is_i32(*index, params, 1)) {
+            let index = index.filter(|index| functions.is_i32(*index, params, 1));
+            if let Some(index) = is_given(name).or(index) {
                 found.texts.push((index, text));
             }
         }
         let has = |role: Role| found.roles.iter().any(|(_, found)| *found == role);
         let c = has(Role::Malloc) && has(Role::Free);
         let rust = has(Role::RustAlloc) && has(Role::RustFree);
-        let ambiguous = c && ["malloc", "free"].iter().any(|n| functions.is_ambiguous(n));
+        let is_unclear = |name: &&str| is_given(name).is_none() && functions.is_ambiguous(name);
+        let ambiguous = c && ["malloc", "free"].iter().any(is_unclear);
         let support = match (c, rust) {
             _ if ambiguous => HeapSupport::Ambiguous,
             (true, true) => HeapSupport::Both,
@@ -221,7 +246,17 @@ impl HeapFunctions {
             _ => c && !ambiguous,
         });
         found.read_data(wasm);
-        (found, support)
+        Ok((found, support))
+    }
+
+    /// C's `malloc` and `free`, whatever they are called.
+    pub(crate) fn allocator(&self) -> Option<Allocator> {
+        let of = |role: Role| self.roles.iter().find(|of| of.1 == role).map(|of| of.0);
+        Some(Allocator {
+            alloc: of(Role::Malloc)?,
+            free: of(Role::Free)?,
+            convention: Convention::C,
+        })
     }
 
     /// Addresses below this are nobody's: [`NULL_BYTES`] at most, and none where the first data or
@@ -244,6 +279,15 @@ impl HeapFunctions {
         } else {
             0
         })
+    }
+
+    /// Where gaps between frames may lie: the part of the stack that holds nothing else and that no other check is
+    /// for. Nothing where the stack pointer has no name, or is not aligned.
+    pub(crate) fn frames(&self, stack_top: Option<u32>, null_bytes: u32) -> Option<(u32, u32)> {
+        let top = stack_top.filter(|top| top.is_multiple_of(STACK_ALIGNMENT))?;
+        let low = self.stack_low(stack_top)?.max(null_bytes);
+        let low = low.checked_next_multiple_of(STACK_ALIGNMENT)?;
+        (low < top).then_some((low, top))
     }
 
     fn read_data(&mut self, wasm: &[u8]) {
@@ -323,7 +367,8 @@ mod tests {
     use super::*;
 
     fn find(text: &str) -> (HeapFunctions, HeapSupport) {
-        HeapFunctions::find(&wat::parse_str(text).expect("assembles"))
+        HeapFunctions::find(&wat::parse_str(text).expect("assembles"), &[])
+            .expect("nothing is given")
     }
 
     #[test]

@@ -21,7 +21,9 @@ mod emit;
 mod error;
 mod executed;
 mod flow;
+mod frames;
 mod heap_functions;
+mod heap_given;
 pub mod influence;
 pub mod labels;
 pub mod layout;
@@ -48,6 +50,7 @@ pub use error::InstrumentError;
 pub use executed::{Spent, executed, spent};
 pub use heap_functions::{HeapSupport, Text, heap_support};
 pub use passes::heap::{CONSTANT, GRANULE_SHIFT};
+pub use passes::heap_frames::FRAME;
 pub use passes::marks::BLOCK_SHIFT;
 pub use probes::{
     ArmKind, BodyRange, CompareSite, FunctionProbes, HeapMap, Probe, ProbeMap, Probes,
@@ -99,6 +102,19 @@ pub struct Instrumented {
 /// When the module is refused or walrus cannot read it, or no entry point is exported and
 /// `probes.entry` is set.
 pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, InstrumentError> {
+    instrument_with(wasm, probes, &[])
+}
+
+/// The same, with functions of the allocator that the user named: see [`heap_support`]. They matter where
+/// `probes.heap` is set.
+///
+/// # Errors
+/// As for [`instrument`], and when what is given is wrong.
+pub fn instrument_with(
+    wasm: &[u8],
+    probes: Probes,
+    given: &[String],
+) -> Result<Instrumented, InstrumentError> {
     let facts = accept::check(
         wasm,
         &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16),
@@ -110,7 +126,7 @@ pub fn instrument(wasm: &[u8], probes: Probes) -> Result<Instrumented, Instrumen
     const STACK_BYTES: usize = 512 << 20;
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let work = work.spawn_scoped(scope, || Instrumenter::new(wasm, probes)?.run());
+        let work = work.spawn_scoped(scope, || Instrumenter::new(wasm, probes, given)?.run());
         match work.expect("a thread for the instrumentation").join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -144,7 +160,7 @@ struct WatchedHeap {
 }
 
 impl Instrumenter {
-    fn new(wasm: &[u8], probes: Probes) -> Result<Instrumenter, InstrumentError> {
+    fn new(wasm: &[u8], probes: Probes, given: &[String]) -> Result<Instrumenter, InstrumentError> {
         let mut config = ModuleConfig::new();
         config
             .generate_dwarf(false)
@@ -176,6 +192,10 @@ impl Instrumenter {
         } else {
             Vec::new()
         };
+        let heap = match probes.heap {
+            true => Some(WatchedHeap::find(wasm, given)?),
+            false => None,
+        };
         Ok(Instrumenter {
             module,
             probes,
@@ -187,10 +207,10 @@ impl Instrumenter {
                 BTreeMap::new()
             },
             code,
-            allocator: allocator::find(wasm),
-            heap: probes.heap.then(|| WatchedHeap::find(wasm)),
+            allocator: allocator::find(wasm).or_else(|| heap.as_ref()?.functions.allocator()),
+            heap,
             block_functions: match probes.profile {
-                true => HeapFunctions::find(wasm).0.roles,
+                true => HeapFunctions::find(wasm, &[])?.0.roles,
                 false => Vec::new(),
             },
             costs,
@@ -266,7 +286,7 @@ impl Instrumenter {
         let enter = host
             .ask
             .map(|ask| profile::enter_function(&mut self.module, side, &layout, ask));
-        let heap = self.watch_heap(host.overflow);
+        let heap = self.watch_heap();
         let block = self.count_blocks();
         let depth = depth::functions(&mut self.module, side, host.overflow);
         let log = self
@@ -291,10 +311,10 @@ impl Instrumenter {
                 let first = layout.compares + first * layout::COMPARE_BYTES;
                 compares::instrument(&mut self.module, id, sites, log, first);
             }
-            if let Some((heap, _)) = &heap {
+            let watched = heap.as_ref().map(|(heap, _)| {
                 let entry = self.entry_offset(id);
-                heap.instrument(&mut self.module, id, entry);
-            }
+                (heap, heap.instrument(&mut self.module, id, entry))
+            });
             if let Some(dependence) = &mut dependence {
                 dependence.instrument(&mut self.module, id);
             }
@@ -354,6 +374,9 @@ impl Instrumenter {
                 if let Some(saved) = saved {
                     depth.restore(&mut code, saved);
                 }
+                if let Some((heap, leaving)) = watched {
+                    heap.land(&mut code, leaving);
+                }
                 code
             };
             if self.probes.counts || self.probes.ticks {
@@ -371,6 +394,9 @@ impl Instrumenter {
             }
             if let (Some(enter), Some(tally)) = (enter, &tally) {
                 profile::instrument(&mut self.module, id, tally, enter);
+            }
+            if let Some((heap, leaving)) = watched {
+                heap.leave(&mut self.module, id, leaving);
             }
             if self.probes.depth {
                 depth::instrument(&mut self.module, id, depth, recursive, saved);
@@ -450,7 +476,7 @@ impl Instrumenter {
     }
 
     /// Adds what checks accesses, where there is a memory that can be watched.
-    fn watch_heap(&mut self, overflow: FunctionId) -> Option<(heap::Heap, heap_wrap::Keeper)> {
+    fn watch_heap(&mut self) -> Option<(heap::Heap, heap_wrap::Keeper)> {
         let watched = self.heap.take()?;
         let memory = self.narrow_memory()?;
         let mut import = |name: &str, params: usize, results: usize| {
@@ -461,7 +487,8 @@ impl Instrumenter {
             access: import("heap_access", 3, 0),
             range: import("heap_range", 4, 0),
             text: import("heap_text", 6, 0),
-            overflow,
+            stack: import("heap_stack", 1, 0),
+            landed: import("heap_landed", 2, 0),
         };
         let keeper = heap_wrap::Keeper {
             want: import("heap_want", 2, 1),
@@ -481,6 +508,7 @@ impl Instrumenter {
             memory,
             watched.map.null_bytes,
             watched.stack_top,
+            watched.map.frames,
         );
         self.heap = Some(watched);
         Some((heap, keeper))
@@ -507,7 +535,7 @@ impl Instrumenter {
     }
 
     fn by_id(&self, roles: &[(u32, Role)]) -> Vec<(FunctionId, Role)> {
-        let ids = heap::by_index(&self.module);
+        let ids = emit::by_index(&self.module);
         let roles = roles.iter().map(|(index, role)| (ids[index], *role));
         roles.collect()
     }
@@ -558,21 +586,23 @@ impl Instrumenter {
 }
 
 impl WatchedHeap {
-    fn find(wasm: &[u8]) -> WatchedHeap {
-        let (functions, support) = HeapFunctions::find(wasm);
+    fn find(wasm: &[u8], given: &[String]) -> Result<WatchedHeap, InstrumentError> {
+        let (functions, support) = HeapFunctions::find(wasm, given)?;
         let stack_top = heap_functions::stack_top(wasm);
         let constants = functions.constants.iter();
+        let null_bytes = functions.null_bytes(stack_top);
         let map = HeapMap {
             support,
-            null_bytes: functions.null_bytes(stack_top),
+            null_bytes,
+            frames: functions.frames(stack_top, null_bytes),
             static_end: functions.data_end.max(stack_top.unwrap_or(0)),
             constants: constants.map(|range| (range.start, range.end)).collect(),
         };
-        WatchedHeap {
+        Ok(WatchedHeap {
             functions,
             map,
             stack_top,
-        }
+        })
     }
 }
 

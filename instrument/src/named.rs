@@ -12,29 +12,37 @@ use wasmparser::{
 
 /// What is looked at of a module.
 #[derive(Default)]
-pub(crate) struct Functions {
+pub(crate) struct Functions<'a> {
     /// Parameters and results of each type; `None` for what is no function of i32s.
     types: Vec<Option<(usize, usize)>>,
+    /// The same as text, for messages.
+    texts: Vec<String>,
     /// The type of each function, imported ones first.
     of: Vec<u32>,
     imported: u32,
     /// The first function of each name that is looked for.
-    exported: BTreeMap<&'static str, u32>,
+    exported: BTreeMap<&'a str, u32>,
     /// All functions of each such name.
-    named: BTreeMap<&'static str, Vec<u32>>,
+    named: BTreeMap<&'a str, Vec<u32>>,
 }
 
-impl Functions {
+impl<'a> Functions<'a> {
     /// Reads `wasm`; `wanted` says which name, of those looked for, a name means.
     pub(crate) fn read(
         wasm: &[u8],
-        wanted: impl Fn(&str) -> Option<&'static str>,
-    ) -> wasmparser::Result<Functions> {
+        wanted: impl Fn(&str) -> Option<&'a str>,
+    ) -> wasmparser::Result<Functions<'a>> {
         let mut found = Functions::default();
         for payload in Parser::new(0).parse_all(wasm) {
             match payload? {
                 Payload::TypeSection(section) => {
                     for ty in section.into_iter().flatten().flat_map(|g| g.into_types()) {
+                        found.texts.push(match &ty.composite_type.inner {
+                            CompositeInnerType::Func(ty) => {
+                                format!("{} -> {}", list(ty.params()), list(ty.results()))
+                            }
+                            _ => String::new(),
+                        });
                         found.types.push(match &ty.composite_type.inner {
                             CompositeInnerType::Func(ty) => {
                                 let mut all = ty.params().iter().chain(ty.results());
@@ -102,12 +110,34 @@ impl Functions {
         several && !self.exported.contains_key(name)
     }
 
+    /// How many there are, imported ones included.
+    pub(crate) fn count(&self) -> u32 {
+        self.of.len() as u32
+    }
+
+    /// How many of them are imported: they come first.
+    pub(crate) fn imported(&self) -> u32 {
+        self.imported
+    }
+
+    /// The type of a function, as `[i32] -> []`.
+    pub(crate) fn type_text(&self, function: u32) -> &str {
+        let ty = self.of.get(function as usize);
+        ty.and_then(|ty| self.texts.get(*ty as usize))
+            .map_or("", String::as_str)
+    }
+
     /// Does it take so many i32s, and return so many?
     pub(crate) fn is_i32(&self, function: u32, params: usize, results: usize) -> bool {
         let ty = self.of.get(function as usize);
         let ty = ty.and_then(|ty| self.types.get(*ty as usize));
         ty == Some(&Some((params, results)))
     }
+}
+
+fn list(types: &[ValType]) -> String {
+    let types = types.iter().map(ToString::to_string);
+    format!("[{}]", types.collect::<Vec<_>>().join(" "))
 }
 
 /// The one of `all` that `name` means: itself, or the end of a mangled one, as in

@@ -14,6 +14,7 @@ pub(crate) mod exits;
 pub(crate) mod fuel;
 pub(crate) mod globals;
 pub(crate) mod heap;
+pub(crate) mod heap_frames;
 pub(crate) mod heap_room;
 pub(crate) mod heap_wrap;
 pub(crate) mod marks;

@@ -200,6 +200,9 @@ pub struct HeapMap {
     pub null_bytes: u32,
     /// Addresses below are the stack's and the data's; 0 if that is not known.
     pub static_end: u32,
+    /// Where the stack lies in which there are gaps between frames, if it is known: the first address, and one past
+    /// the last.
+    pub frames: Option<(u32, u32)>,
     /// Addresses that may be read and not written: start and one past the end.
     pub constants: Vec<(u32, u32)>,
 }

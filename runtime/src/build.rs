@@ -12,6 +12,8 @@
 //!  a.zig    ──▶ sources ─▶ compiler ───────────┴─▶ module
 //! ```
 
+use clap::ValueEnum;
+
 pub mod c_compiler;
 pub mod cargo_fuzz;
 pub mod compiler;
@@ -19,6 +21,7 @@ pub mod object;
 pub mod sources;
 pub mod support;
 pub mod tool;
+pub mod undefined;
 
 /// The function that a harness must define.
 pub const ENTRY: &str = "LLVMFuzzerTestOneInput";
@@ -30,6 +33,16 @@ pub const OPTIONAL_EXPORTS: &[&str] = &[
     "LLVMFuzzerCustomCrossOver",
     "sandglass_setup",
 ];
+
+/// What compilers put into a target, to end a run where it would go wrong unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Checks {
+    /// Undefined behaviour: integer overflow, shifts, bounds, null and the like, by the compiler's own checks
+    Undefined,
+    /// Not a compiler's: `sandglass fuzz` watches the heap of any module
+    #[value(hide = true)]
+    Heap,
+}
 
 /// Bytes of stack: as much as the main thread has on Linux, so that what fits
 /// there fits here. The linkers' own choice is 64 KiB to 16 MiB.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use sandglass_instrument::symbols::Frame;
 
+use crate::store::finding::repro_command;
+
 pub mod junit;
 pub mod known;
 pub mod sarif;
@@ -59,6 +61,16 @@ pub struct Checked {
     pub fuel: u64,
     /// What it may cost, if that is limited to less than a run's limit.
     pub budget: Option<u64>,
+    /// Flags of `sandglass repro` beside the path: how memory errors were looked for, if nothing at `path`
+    /// says so.
+    pub flags: String,
+}
+
+impl Checked {
+    /// The command that replays it.
+    pub fn replay(&self, target: &str) -> String {
+        repro_command(target, &self.path) + &self.flags
+    }
 }
 
 /// The inputs of one folder.
@@ -129,6 +141,7 @@ pub(crate) mod tests {
             frames: vec![frame.clone()],
             fuel: 12,
             budget: None,
+            flags: String::new(),
         };
         Report {
             target: "t.wasm".into(),

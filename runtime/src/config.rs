@@ -102,7 +102,8 @@ impl CampaignConfig {
         let coverage = coverage(args.coverage, generator.is_some())?;
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
         let reset = reset(args.guest.reset);
-        let reruns = reruns(args.guest.sanitize, &module, reset)?;
+        let guest = &args.guest;
+        let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;
         Ok(CampaignConfig {
             reruns,
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
@@ -150,6 +151,7 @@ impl CampaignConfig {
                 stub_imports: self.options.stub_imports,
                 sanitize_heap: self.options.sanitize_heap,
                 sanitize_sample: self.reruns,
+                allocator: self.options.allocator.clone(),
                 cost_model: self.options.cost,
             },
             generator: self.generator.as_ref().map(|generator| GeneratorRecord {
@@ -195,6 +197,7 @@ pub fn options(guest: &GuestArgs, target: &Path) -> Options {
         files: Vec::new(),
         stub_imports: guest.stub_imports,
         sanitize_heap: guest.sanitize == Some(SanitizeArg::Heap),
+        allocator: guest.allocator.clone(),
         generator: false,
         cost: cost_model(guest).unwrap_or_default(),
     }
@@ -209,11 +212,18 @@ pub fn cost_model(guest: &GuestArgs) -> Option<CostModel> {
 }
 
 /// Whether a campaign runs a sample again for memory errors: by default where it can.
-pub fn reruns(arg: Option<SanitizeArg>, module: &Module, reset: Reset) -> Result<bool> {
+pub fn reruns(
+    arg: Option<SanitizeArg>,
+    module: &Module,
+    reset: Reset,
+    allocator: &[String],
+) -> Result<bool> {
+    let can = || check_watchable(module, reset, allocator, "sample");
     match arg {
-        Some(SanitizeArg::Heap | SanitizeArg::None) => Ok(false),
-        Some(SanitizeArg::Sample) => check_watchable(module, reset, "sample").map(|()| true),
-        None => Ok(check_watchable(module, reset, "sample").is_ok()),
+        Some(SanitizeArg::Heap | SanitizeArg::None | SanitizeArg::Undefined) => Ok(false),
+        // Who gives an allocator wants it watched.
+        None if allocator.is_empty() => Ok(can().is_ok()),
+        Some(SanitizeArg::Sample) | None => can().map(|()| true),
     }
 }
 

@@ -43,6 +43,7 @@ mod page;
 pub mod perun;
 pub mod profile;
 pub mod report;
+pub mod said;
 pub mod stack;
 pub mod store;
 pub mod target;

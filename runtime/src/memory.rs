@@ -3,6 +3,7 @@
 //! In: what the sandbox says of a run in a variant that watches memory, with symbolised stacks. Out:
 //! lines for people. Nothing here depends on anything but the run.
 
+use sandglass_engine::MemoryError;
 use sandglass_instrument::symbols::Frame;
 use sandglass_sandbox::{Action, MemoryFault};
 
@@ -32,6 +33,10 @@ impl Memory {
             Action::Free => "a pointer given back".to_owned(),
         };
         match self.place() {
+            _ if fault.kind == MemoryError::FrameOverflow => format!(
+                "{action} at {:#x}, between two frames of the stack",
+                fault.address
+            ),
             Some(place) => format!("{action}, {place}"),
             None => format!("{action} at {:#x}", fault.address),
         }
@@ -105,7 +110,6 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandglass_engine::MemoryError;
     use sandglass_sandbox::FaultBlock;
 
     fn memory(kind: MemoryError, action: Action, address: u32, freed: bool) -> Memory {

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use sandglass_engine::guidance::OperatorRecord;
+
 use crate::error::printable;
 use crate::report::plain::number;
 
@@ -96,6 +98,22 @@ pub(crate) fn table(body: &mut String, columns: &[&str], rows: impl Iterator<Ite
         body.push_str("</tr>\n");
     }
     body.push_str("</table></div>\n");
+}
+
+/// A table of what a guidance's operators or rules led to; of more than `rows_max`, how many are left out.
+pub(crate) fn operators(body: &mut String, operators: &[OperatorRecord], rows_max: usize) {
+    let columns = ["@operator or rule", "#children", "#finds", "#of 1,000"];
+    let rows = operators.iter().take(rows_max).map(|operator| {
+        let rate = operator.finds as f64 / operator.trials.max(1) as f64;
+        vec![
+            escape(&printable(&operator.name)),
+            number(operator.trials),
+            number(operator.finds),
+            format!("{:.2}", 1000.0 * rate),
+        ]
+    });
+    table(body, &columns, rows);
+    rest(body, operators.len(), rows_max);
 }
 
 /// A bar as long as its part of a whole, for a table.

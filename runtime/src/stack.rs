@@ -12,6 +12,7 @@ use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::Frame;
 
 use crate::memory::Memory;
+use crate::said::Said;
 
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
 /// reached by several callers is reported several times.
@@ -26,7 +27,7 @@ const SHOWN_FRAMES: usize = 64;
 /// Functions of the panic, abort and allocation machinery, which are the same
 /// for different bugs. An entry ending in `:` or `_` is a prefix, any other one
 /// a whole name.
-const GENERIC: [&str; 34] = [
+const GENERIC: [&str; 43] = [
     "core::",
     "alloc::",
     "std::",
@@ -54,6 +55,17 @@ const GENERIC: [&str; 34] = [
     "__throw_",
     "__wasi_",
     "__stack_chk_fail",
+    "__ubsan_handle_",
+    "sandglass_undefined_",
+    // What newer versions of clang call a trap of -fsanitize-trap.
+    "__clang_trap_msg",
+    // Zig.
+    "process.abort",
+    "debug.defaultPanic",
+    "debug.FullPanic",
+    "debug.panic",
+    "debug.panicExtra",
+    "debug.panicExtra_",
     "operator new",
     "malloc",
     "calloc",
@@ -79,7 +91,7 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
             .rev()
             .take(KEY_FRAMES)
             .for_each(|frame| add(&name(frame))),
-        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+        exit if is_overflow(exit) => {
             recursion(frames).iter().for_each(|function| add(function));
         }
         Exit::HarnessError(_) => {}
@@ -107,13 +119,21 @@ pub struct Ending {
     pub frames: Vec<Frame>,
     /// What it did to memory, if that is what ended it.
     pub memory: Option<Box<Memory>>,
+    /// What it said last, if it ended itself.
+    pub said: Option<Said>,
 }
 
 impl Ending {
     /// The key of the finding. A memory error is that of the block that it is about, too: one
-    /// loop may overflow what many callers give it.
+    /// loop may overflow what many callers give it. A failed check is that of its name and place:
+    /// optimisation may leave the calls of many handlers one line.
     pub fn key(&self, exit: Exit, site: u32) -> StackKey {
         let StackKey(access) = key(exit, site, &self.frames);
+        if let Some(Said::Undefined { what, place }) = &self.said {
+            let hash = blake3::hash(format!("{what} at {place}").as_bytes());
+            let check = hash.as_bytes()[..8].try_into().expect("eight bytes");
+            return StackKey(access ^ u64::from_le_bytes(check));
+        }
         let allocated = self.memory.as_ref().map(|memory| &memory.allocated[..]);
         match allocated.filter(|frames| !frames.is_empty()) {
             None => StackKey(access),
@@ -127,9 +147,18 @@ impl Ending {
     /// One line: what happened and where.
     pub fn title(&self, exit: Exit) -> String {
         let title = title(exit, &self.frames);
-        match &self.memory {
-            Some(memory) => format!("{title}: {}", memory.text()),
-            None => title,
+        match (&self.memory, &self.said) {
+            (Some(memory), _) => format!("{title}: {}", memory.text()),
+            (None, Some(Said::Undefined { what, place })) => {
+                match significant(&self.frames).first() {
+                    Some(frame) => {
+                        format!("undefined behaviour: {what} in {} at {place}", name(frame))
+                    }
+                    None => format!("undefined behaviour: {what} at {place}"),
+                }
+            }
+            (None, Some(Said::Message(text))) => format!("{title}: {text}"),
+            (None, None) => title,
         }
     }
 
@@ -147,7 +176,7 @@ impl Ending {
 pub fn title(exit: Exit, frames: &[Frame]) -> String {
     let what = exit_text(exit);
     match exit {
-        Exit::StackOverflow | Exit::Generator(GeneratorFault::StackOverflow) => {
+        exit if is_overflow(exit) => {
             format!("{what} in {}", recursion(frames).join(", "))
         }
         Exit::HarnessError(_) => what,
@@ -169,6 +198,7 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Memory(error) => format!("memory error: {}", error.name()),
         Exit::Hang => "hang: fuel limit reached".to_owned(),
         Exit::StackOverflow => "stack overflow: depth limit reached".to_owned(),
+        Exit::StackEnd => "stack overflow: end of the stack passed".to_owned(),
         Exit::OutOfMemory => "out of memory: memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::Overrun => "overrun: no choices left, or the input became too long".to_owned(),
@@ -178,6 +208,15 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Generator(GeneratorFault::Trap(kind)) => format!("generator trap: {}", kind.name()),
         Exit::Generator(fault) => format!("generator: {}", fault.name()),
     }
+}
+
+/// Is it the depth of calls, or what they have on the stack?
+fn is_overflow(exit: Exit) -> bool {
+    use GeneratorFault::{StackEnd, StackOverflow};
+    matches!(
+        exit,
+        Exit::StackOverflow | Exit::StackEnd | Exit::Generator(StackOverflow | StackEnd)
+    )
 }
 
 /// The stack as lines, innermost frame first, safe to print.
@@ -337,6 +376,58 @@ mod tests {
         );
         let title = title(TRAP, &frames(&[("abort", 1), ("parse", 3)]));
         assert_eq!(title, "trap: unreachable in parse at src/lib.rs:3");
+    }
+
+    #[test]
+    fn a_failed_check_is_told_by_its_name_and_place() {
+        let ending = |what: &str, place: &str| Ending {
+            frames: frames(&[
+                ("sandglass_undefined_report", 1),
+                ("__ubsan_handle_add_overflow_abort", 2),
+                ("parse", 3),
+            ]),
+            said: Some(Said::Undefined {
+                what: what.into(),
+                place: place.into(),
+            }),
+            ..Ending::default()
+        };
+        let one = ending("signed integer overflow", "a.c:3:9");
+        assert_eq!(
+            one.title(TRAP),
+            "undefined behaviour: signed integer overflow in parse at a.c:3:9"
+        );
+        let key = |of: &Ending| of.key(TRAP, 1);
+        assert_eq!(key(&one), key(&one.clone()));
+        assert_ne!(
+            key(&one),
+            key(&ending("signed integer overflow", "a.c:3:5"))
+        );
+        assert_ne!(key(&one), key(&ending("shift out of bounds", "a.c:3:9")));
+    }
+
+    #[test]
+    fn a_message_is_in_the_title_and_not_in_the_key() {
+        let silent = Ending {
+            frames: frames(&[
+                ("process.abort", 1),
+                (
+                    "debug.FullPanic((function 'defaultPanic')).integerOverflow",
+                    2,
+                ),
+                ("z.parse", 3),
+            ]),
+            ..Ending::default()
+        };
+        let said = Ending {
+            said: Some(Said::Message("integer overflow".into())),
+            ..silent.clone()
+        };
+        assert_eq!(
+            said.title(TRAP),
+            "trap: unreachable in z.parse at src/lib.rs:3: integer overflow"
+        );
+        assert_eq!(said.key(TRAP, 1), silent.key(TRAP, 1));
     }
 
     #[test]

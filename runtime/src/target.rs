@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Detail, Drawing, Exit, GeneratorFault, Interest, Outcome, Spec, Variant};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
+use sandglass_instrument::printable::printable;
 use sandglass_instrument::{HeapSupport, heap_support};
 
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -23,6 +24,7 @@ use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show, with_next};
 use crate::inputs;
 use crate::memory::Memory;
+use crate::said::Said;
 use crate::stack::Ending;
 use crate::store::finding::quote;
 
@@ -147,6 +149,16 @@ impl Module {
 impl Target {
     /// Makes a target of a module; errs if it has nothing to start.
     pub fn new(module: Module, options: Options, reset: Reset) -> Result<Target> {
+        Target::of_campaign(module, options, reset, false)
+    }
+
+    /// The same for a campaign; `samples` says whether it watches some executions for memory errors.
+    pub fn of_campaign(
+        module: Module,
+        options: Options,
+        reset: Reset,
+        samples: bool,
+    ) -> Result<Target> {
         if let Err(refusal) = module.facts.target() {
             return Err(with_next(
                 format!("{}: {refusal}", show(Path::new(&module.path))),
@@ -154,7 +166,7 @@ impl Target {
             ));
         }
         let target = Target::with_options(module, options, reset)?;
-        target.check_sanitizing()?;
+        target.check_sanitizing(samples)?;
         Ok(target)
     }
 
@@ -170,10 +182,15 @@ impl Target {
         })
     }
 
-    fn check_sanitizing(&self) -> Result<()> {
-        match self.options.sanitize_heap {
-            true => check_watchable(&self.module, self.reset, "heap"),
-            false => Ok(()),
+    fn check_sanitizing(&self, samples: bool) -> Result<()> {
+        let all = self.options.sanitize_heap;
+        match self.options.allocator.first() {
+            Some(given) if !all && !samples => Err(with_next(
+                format!("--allocator {given}: only --sanitize heap and sample watch an allocator"),
+                "the same command with --sanitize heap",
+            )),
+            _ if all => check_watchable(&self.module, self.reset, &self.options.allocator, "heap"),
+            _ => Ok(()),
         }
     }
 
@@ -248,8 +265,13 @@ impl Target {
 }
 
 /// Errs where memory errors cannot be looked for: resets need marks, or there is nothing to look at.
-/// `wanted` is what the user wrote behind `--sanitize`.
-pub fn check_watchable(module: &Module, reset: Reset, wanted: &str) -> Result<()> {
+/// `allocator` is what the user gave of it, `wanted` what stands behind `--sanitize`.
+pub fn check_watchable(
+    module: &Module,
+    reset: Reset,
+    allocator: &[String],
+    wanted: &str,
+) -> Result<()> {
     if needs_marks(reset) {
         return Err(with_next(
             format!("--sanitize {wanted} needs resets by page protection"),
@@ -257,7 +279,17 @@ pub fn check_watchable(module: &Module, reset: Reset, wanted: &str) -> Result<()
         ));
     }
     let is_narrow = (module.facts.memories.first()).is_some_and(|memory| !memory.memory64);
-    let support = is_narrow.then(|| heap_support(&module.wasm));
+    let support = is_narrow.then(|| heap_support(&module.wasm, allocator));
+    let support = support.transpose().map_err(|error| {
+        with_next(
+            format!(
+                "{}: {}",
+                show(Path::new(&module.path)),
+                printable(&error.to_string())
+            ),
+            format!("sandglass inspect {}", quote(&module.path)),
+        )
+    })?;
     match unwatched(support) {
         None => Ok(()),
         Some(reason) => Err(with_next(
@@ -535,7 +567,10 @@ impl Exact {
         let fuel_exact = fuel_exact(sandbox, &replay.outcome, &replay.frames);
         Ok(Replayed {
             fuel_exact,
-            ending: self.ending_of(&replay.frames, replay.memory),
+            ending: Ending {
+                said: Said::of(replay.outcome.exit, &replay.stderr),
+                ..self.ending_of(&replay.frames, replay.memory)
+            },
             outcome: replay.outcome,
             stdout: replay.stdout,
             stderr: replay.stderr,
@@ -556,6 +591,7 @@ impl Exact {
         Ending {
             frames: self.symbolise(frames),
             memory,
+            said: None,
         }
     }
 
@@ -629,7 +665,10 @@ fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFrame]) -> u64 
         // These end between segments, or have more frames than are kept.
         Exit::Hang
         | Exit::StackOverflow
-        | Exit::Generator(GeneratorFault::Hang | GeneratorFault::StackOverflow) => 0,
+        | Exit::StackEnd
+        | Exit::Generator(
+            GeneratorFault::Hang | GeneratorFault::StackOverflow | GeneratorFault::StackEnd,
+        ) => 0,
         _ => {
             let stack = frames.iter().filter_map(|frame| frame.offset);
             sandbox.program().probe_map().cut_short(stack)

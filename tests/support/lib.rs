@@ -1,4 +1,4 @@
-//! What several tests need: hostile files, generators run natively, the program itself, covers, and how an
+//! What several tests need: hostile files, generators run natively, the program itself, covers, checks of undefined behaviour, and how an
 //! outcome is named in guests' headers.
 
 pub mod browser;
@@ -6,6 +6,7 @@ pub mod covered;
 pub mod hostile;
 pub mod natively;
 pub mod program;
+pub mod undefined;
 
 use sandglass_engine::Exit;
 

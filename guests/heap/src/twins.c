@@ -2,7 +2,7 @@
 //
 // The first byte of the input is the number of a case, the second whether it is the bad one (`b`). A comment above a case
 // says what a sanitised run must call it, or that it is none of what is looked for (`unclaimed`), and of which kind of
-// weakness (CWE) it is; the comment BAD marks its line.
+// weakness (CWE) it is; `-O2` says that it is seen in optimised code only. The comment BAD marks its line.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -322,7 +322,36 @@ CASE more_than_the_stack(int bad, const uint8_t *data, size_t size) {
   write_to(array);
 }
 
-// case: unclaimed CWE-121
+// case: frame-overflow CWE-121
+CASE loop_over_the_frame(int bad, const uint8_t *data, size_t size) {
+  char local[16];
+  write_to(local);
+  char *p = hide(local);
+  int n = bad ? 200 : 16;
+  for (int i = 0; i < n; i++)
+    p[i] = 1; // BAD
+  sink = local[3];
+}
+
+// case: frame-overflow CWE-121
+CASE fill_over_the_frame(int bad, const uint8_t *data, size_t size) {
+  char local[16];
+  char *p = hide(local);
+  memset(p, 7, sink * 0 + (bad ? 200 : 16)); // BAD
+  sink = local[3];
+}
+
+// case: frame-overflow -O2 CWE-126
+CASE length_of_a_local(int bad, const uint8_t *data, size_t size) {
+  char local[256];
+  char *p = hide(local);
+  memset(p, 'x', sizeof local);
+  if (!bad) p[255] = 0;
+  sink = (int)strlen(p); // BAD
+}
+
+// The array is all of the frame once parameters are in registers.
+// case: frame-overflow -O2 CWE-121
 CASE write_after_a_local(int bad, const uint8_t *data, size_t size) {
   char local[16];
   char *p = hide(local);
@@ -338,7 +367,7 @@ CASE write_before_a_local(int bad, const uint8_t *data, size_t size) {
   sink = local[3];
 }
 
-// case: unclaimed CWE-126
+// case: frame-overflow -O2 CWE-126
 CASE read_after_a_local(int bad, const uint8_t *data, size_t size) {
   int local[4] = {1, 2, 3, 4};
   int *p = hide(local);
@@ -376,7 +405,7 @@ CASE over_the_red_zone(int bad, const uint8_t *data, size_t size) {
   free(hide(p));
 }
 
-// case: unclaimed CWE-124
+// case: heap-overflow CWE-124
 CASE one_write_over_the_start(int bad, const uint8_t *data, size_t size) {
   char *p = hide(malloc(16));
   struct { int value; } __attribute__((packed)) *unaligned = hide(bad ? p - 2 : p + 2);
@@ -410,7 +439,7 @@ static twin *const twins[] = {
     freed_twice_with_others_between, free_of_the_middle, free_of_a_global, free_of_the_stack, read_of_null,
     write_to_null,       write_to_constant,    read_past_the_input, aligned_block,    text_after_free,
     many_blocks_later,   realloc_of_a_freed_block, fill_before_start, copy_from_before_start, realloc_of_the_middle,
-    copy_to_null,        more_than_the_stack,  write_after_a_local, write_before_a_local, read_after_a_local,
+    copy_to_null,        more_than_the_stack,  loop_over_the_frame, fill_over_the_frame, length_of_a_local, write_after_a_local, write_before_a_local, read_after_a_local,
     read_before_a_local, read_after_a_global,  from_field_to_field, over_the_red_zone,   one_write_over_the_start,
     read_of_fresh_memory, read_of_a_fresh_local,
 };

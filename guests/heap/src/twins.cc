@@ -1,5 +1,6 @@
 // Memory errors in C++ with their good twins: see twins.c.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -79,8 +80,17 @@ CASE delete_of_a_local(bool bad) {
   delete p; // BAD
 }
 
+// case: frame-overflow CWE-121
+CASE array_filled_too_far(bool bad) {
+  std::array<int, 8> a;
+  int *p = hide(a.data());
+  memset(p, 0, sink * 0 + (bad ? 200 : 32)); // BAD
+  sink = a[3];
+}
+
 static void (*const twins[])(bool) = {
     array_of_new, vector_by_index, vector_grown, object_deleted, deleted_twice, text_of_a_dead_string, null_object, delete_of_a_local,
+    array_filled_too_far,
 };
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

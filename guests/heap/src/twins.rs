@@ -79,7 +79,16 @@ fn read_of_fresh_memory(bad: bool) {
     hide(unsafe { b.assume_init_read() }); // BAD
 }
 
-const TWINS: [fn(bool); 8] = [
+// case: frame-overflow CWE-121
+#[inline(never)]
+fn write_past_an_array(bad: bool) {
+    let mut a = [0_u8; 32];
+    let p = hide(a.as_mut_ptr());
+    unsafe { p.write_bytes(1, hide(if bad { 300 } else { 32 })) }; // BAD
+    hide(&a);
+}
+
+const TWINS: [fn(bool); 9] = [
     write_past_a_vector,
     unchecked_index,
     read_of_a_dropped_box,
@@ -88,6 +97,7 @@ const TWINS: [fn(bool); 8] = [
     null,
     dropped_twice,
     read_of_fresh_memory,
+    write_past_an_array,
 ];
 
 #[unsafe(no_mangle)]

@@ -92,6 +92,14 @@ noinline fn read_of_null(bad: bool) void {
     _ = hide(p.*); // BAD
 }
 
+// case: frame-overflow CWE-121
+noinline fn fill_over_the_frame(bad: bool) void {
+    var local: [16]u8 = @splat(1);
+    const p: [*]u8 = hide(@as([*]u8, &local));
+    @memset(p[0..hide(@as(usize, if (bad) 200 else 16))], 2); // BAD
+    _ = hide(local[3]);
+}
+
 // case: unclaimed CWE-121
 noinline fn write_after_a_local(bad: bool) void {
     var local: [16]u8 = @splat(1);
@@ -109,7 +117,8 @@ noinline fn read_of_undefined(bad: bool) void {
 
 const twins = [_]*const fn (bool) void{
     write_past_a_slice, read_past_a_slice,  write_before_a_slice, read_before_a_block, pointer_into_a_grown_list, read_of_a_destroyed_value,
-    destroyed_twice,    free_of_the_middle, free_of_a_local,      read_of_null,        write_after_a_local,       read_of_undefined,
+    destroyed_twice,    free_of_the_middle, free_of_a_local,      read_of_null,        fill_over_the_frame,       write_after_a_local,
+    read_of_undefined,
 };
 
 export fn LLVMFuzzerTestOneInput(data: [*]const u8, size: usize) c_int {

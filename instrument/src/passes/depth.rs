@@ -21,7 +21,8 @@
 
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, InstrSeqType};
 use walrus::{
-    ConstExpr, FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType,
+    ConstExpr, FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module,
+    ValType,
 };
 
 use crate::emit::{Code, sequence, sequences};
@@ -95,13 +96,17 @@ impl Depth {
 /// Prepares `id`: returns the local that holds the depth if the function has handlers.
 pub(crate) fn saved_local(module: &mut Module, id: FunctionId) -> Option<LocalId> {
     let func = module.funcs.get(id).kind.unwrap_local();
-    let catches = sequences(func).into_iter().any(|seq| {
+    has_handlers(func).then(|| module.locals.add(ValType::I32))
+}
+
+/// Can exceptions land in `func`?
+pub(crate) fn has_handlers(func: &LocalFunction) -> bool {
+    sequences(func).into_iter().any(|seq| {
         func.block(seq)
             .instrs
             .iter()
             .any(|(i, _)| matches!(i, Instr::TryTable(_)))
-    });
-    catches.then(|| module.locals.add(ValType::I32))
+    })
 }
 
 /// Wraps the body of `id`. `recursive` functions count; others only save the depth for their
@@ -113,10 +118,7 @@ pub(crate) fn instrument(
     recursive: bool,
     saved: Option<LocalId>,
 ) {
-    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
-    let ty = InstrSeqType::new(&mut module.types, &[], &results);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
-    let entry = func.entry_block();
     let left = depth.left;
     let mut before = Code::default();
     if recursive {
@@ -137,19 +139,32 @@ pub(crate) fn instrument(
         before.global_get(left).set(saved);
     }
     if !recursive {
+        let entry = func.entry_block();
         func.block_mut(entry).instrs.splice(0..0, before.0);
         return;
     }
+    wrap(module, id, before, &mut |code| leave(code, left));
+}
+
+/// Runs `before`, then the body of `id`; `leave` goes to every exit of it.
+pub(crate) fn wrap(
+    module: &mut Module,
+    id: FunctionId,
+    mut before: Code,
+    leave: &mut dyn FnMut(&mut Code),
+) {
+    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
+    let ty = InstrSeqType::new(&mut module.types, &[], &results);
+    let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
+    let entry = func.entry_block();
     let instrs = std::mem::take(&mut func.block_mut(entry).instrs);
     let body = sequence(func, ty, Code(instrs));
     before.op(ir::Block { seq: body });
-    leave(&mut before, left);
+    leave(&mut before);
     func.block_mut(entry).instrs = before.0;
     for seq in sequences(func) {
         if seq != entry {
-            retarget(&mut func.block_mut(seq).instrs, entry, body, &mut |code| {
-                leave(code, left)
-            });
+            retarget(&mut func.block_mut(seq).instrs, entry, body, leave);
         }
     }
 }

@@ -5,7 +5,8 @@
 //! host writes it when blocks are given out and taken back (see `heap_wrap`), and says what is wrong
 //! with an access that the shadow forbids. The encoding is that of AddressSanitizer (Serebryany et
 //! al., USENIX ATC 2012); the byte of the *last* byte of an access decides, so that an overflow is seen
-//! at every alignment.
+//! at every alignment. That of the first is looked at too where an access may be of two granules: where it
+//! is of more than 8 bytes, or need not be aligned.
 //!
 //! ```wat
 //! ;; before                 ;; after
@@ -15,22 +16,27 @@
 //!                           if  (call $refuse (i32.add (local.get $a) (i32.const 8)) (i32.const <bytes>) (i32.const <site>))  end
 //!                           i32.load offset=8
 //! global.set $sp            global.set $sp
-//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $overflow)  end
+//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $stack_end (i32.const <site>))  end
 //! memory.fill               (call $range <address> <size> <writes> <site>)  memory.fill
 //! (in `strlen`)             (call $text <kind> <arguments> <site>), and no checks in its body
 //! ```
 //!
-//! Which accesses need no check is in `addresses`. The allocator's own functions have none.
+//! Which accesses need no check is in `addresses`. The allocator's own functions have none. Gaps between frames of
+//! the stack are made by `heap_frames`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use walrus::ir::{self, BinaryOp, ExtendedLoad, Instr, InstrLocId, InstrSeqType, LoadKind};
+use walrus::ir::{
+    self, BinaryOp, ExtendedLoad, Instr, InstrLocId, InstrSeqType, LoadKind, UnaryOp,
+};
 use walrus::{FunctionBuilder, FunctionId, GlobalId, LocalId, MemoryId, Module, ValType};
 
 use crate::addresses::{Access, Base, Context, checks};
 use crate::calls;
-use crate::emit::{Code, body, body_mut, rewrite, stored_type};
+use crate::emit::{Code, body, body_mut, by_index, rewrite, stored_type};
+use crate::frames::{self, Frame};
 use crate::heap_functions::{HeapFunctions, Role, Text};
+use crate::passes::heap_frames::{Frames, Leaving};
 
 /// Bytes of a granule, as a shift.
 pub const GRANULE_SHIFT: u32 = 3;
@@ -59,8 +65,10 @@ pub(crate) struct Heap {
     stack_pointer: Option<GlobalId>,
     /// The stack pointer again, if it must not come below an address, and that address.
     stack_low: Option<(GlobalId, u32)>,
-    /// The host's: ends the run.
-    overflow: FunctionId,
+    /// The host's: `(site)`; ends the run.
+    stack_end: FunctionId,
+    /// Nothing where the stack has no name.
+    frames: Option<Frames>,
     null_bytes: u32,
     has_constants: bool,
 }
@@ -71,8 +79,10 @@ pub(crate) struct Judge {
     pub(crate) access: FunctionId,
     pub(crate) range: FunctionId,
     pub(crate) text: FunctionId,
-    /// Of the stack.
-    pub(crate) overflow: FunctionId,
+    /// `(site)`: the stack passed its end.
+    pub(crate) stack: FunctionId,
+    /// `(stack pointer, end)`: an exception landed in a function all of whose callees lie between.
+    pub(crate) landed: FunctionId,
 }
 
 /// The bytes and the direction of an access in one number.
@@ -89,6 +99,7 @@ impl Heap {
         memory: MemoryId,
         null_bytes: u32,
         stack_top: Option<u32>,
+        frames: Option<(u32, u32)>,
     ) -> Heap {
         let pages = Some(SHADOW_PAGES);
         let shadow = module
@@ -109,6 +120,15 @@ impl Heap {
         let texts = functions.texts.iter();
         let stack_pointer = module.globals.iter().next().map(|global| global.id());
         let stack_pointer = stack_pointer.filter(|_| stack_top.is_some());
+        let frames = frames
+            .zip(stack_pointer)
+            .map(|((start, end), pointer)| Frames {
+                shadow,
+                pointer,
+                start,
+                end,
+                landed: judge.landed,
+            });
         Heap {
             memory,
             shadow,
@@ -121,21 +141,32 @@ impl Heap {
             indirect_frees,
             stack_pointer,
             stack_low: stack_pointer.zip(functions.stack_low(stack_top)),
-            overflow: judge.overflow,
+            stack_end: judge.stack,
+            frames,
             null_bytes,
             has_constants: !functions.constants.is_empty(),
         }
     }
 
-    /// Adds the checks of `id`; `entry` is the offset at which it begins.
-    pub(crate) fn instrument(&self, module: &mut Module, id: FunctionId, entry: u32) {
-        if self.exempt.contains(&id) {
-            return;
-        }
-        if let Some(&text) = self.texts.get(&id) {
+    /// Adds the checks of `id`; `entry` is the offset at which it begins. What is left to do when other passes are
+    /// through is [`Frames::leave`].
+    pub(crate) fn instrument(&self, module: &mut Module, id: FunctionId, entry: u32) -> Leaving {
+        let gap = if self.exempt.contains(&id) {
+            None
+        } else if let Some(&text) = self.texts.get(&id) {
             self.check_arguments(module, id, text, entry);
-            return;
+            None
+        } else {
+            self.check_accesses(module, id)
+        };
+        match &self.frames {
+            Some(frames) => frames.leaving(module, id, gap),
+            None => Leaving::default(),
         }
+    }
+
+    /// Returns the local of the gap above its frame, if there is one.
+    fn check_accesses(&self, module: &mut Module, id: FunctionId) -> Option<LocalId> {
         let context = Context {
             memory: self.memory,
             stack_pointer: self.stack_pointer,
@@ -145,15 +176,43 @@ impl Heap {
             indirect_frees: self.indirect_frees,
         };
         let checked = checks(module, body(module, id), &context);
+        let frames = self.frames.as_ref();
+        let framed = frames
+            .and_then(|frames| Some((frames, frames::find(body(module, id), frames.pointer)?)));
+        let mut gap = None;
         let mut scratch = Scratch::default();
         let wanted = |_: &Module, place, instr: &Instr, loc: InstrLocId| {
             let is_ours = checked.contains_key(&place) || self.is_bulk(instr);
-            !loc.is_default() && (is_ours || self.sets_stack(instr))
+            let takes = |(_, frame): &(_, Frame)| frame.taken == place;
+            let takes = framed.as_ref().is_some_and(takes);
+            !loc.is_default() && (is_ours || takes || self.sets_stack(instr))
         };
         rewrite(module, id, wanted, |module, code, place, instr, loc| {
             if self.sets_stack(&instr) {
+                let given_back = |(_, frame): &&(&Frames, Frame)| frame.given_back.contains(&place);
+                if let Some((frames, _)) = framed.as_ref().filter(given_back) {
+                    // It is again what it was when the function began.
+                    frames.skip(code);
+                    code.op_at(instr, loc);
+                    return;
+                }
                 code.op_at(instr, loc);
-                self.check_stack(module, id, code);
+                self.check_stack(module, id, code, loc);
+                if let Some((frames, frame)) = &framed
+                    && frame.set == Some(place)
+                {
+                    gap = Some(frames.forbid(module, code, frame));
+                }
+                return;
+            }
+            if let Some((frames, frame)) = &framed
+                && frame.taken == place
+            {
+                code.op_at(instr, loc);
+                frames.enlarge(code);
+                if frame.set.is_none() {
+                    gap = Some(frames.forbid(module, code, frame));
+                }
                 return;
             }
             let Some(access) = Access::of(&instr) else {
@@ -178,6 +237,7 @@ impl Heap {
             }
             code.op_at(instr, loc);
         });
+        gap
     }
 
     fn check(
@@ -204,6 +264,12 @@ impl Heap {
         plus(code.get(address), last);
         code.i32(GRANULE_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
         load_byte(code, self.shadow);
+        if access.crosses {
+            plus(code.get(address), offset);
+            code.i32(GRANULE_SHIFT.cast_signed()).bin(BinaryOp::I32ShrU);
+            load_byte(code, self.shadow);
+            code.bin(BinaryOp::I32Or);
+        }
         if !access.writes && self.has_constants {
             code.i32(i32::from(!CONSTANT)).bin(BinaryOp::I32And);
         }
@@ -216,6 +282,20 @@ impl Heap {
         code.when(body_mut(module, id), refuse);
     }
 
+    /// What an exception runs that lands in a function.
+    pub(crate) fn land(&self, code: &mut Code, leaving: Leaving) {
+        if let Some(frames) = &self.frames {
+            frames.land(code, leaving);
+        }
+    }
+
+    /// The end of what [`Heap::instrument`] began.
+    pub(crate) fn leave(&self, module: &mut Module, id: FunctionId, leaving: Leaving) {
+        if let Some(frames) = &self.frames {
+            frames.leave(module, id, leaving);
+        }
+    }
+
     fn sets_stack(&self, instr: &Instr) -> bool {
         let Instr::GlobalSet(ir::GlobalSet { global }) = instr else {
             return false;
@@ -226,12 +306,12 @@ impl Heap {
 
     /// A stack that comes first wraps, to addresses that no memory of ours has: negative ones. Above
     /// where it began is no error: there are programs with several stacks.
-    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code) {
+    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code, loc: InstrLocId) {
         let (pointer, low) = self.stack_low.expect("see `sets_stack`");
         code.global_get(pointer).i32(low.cast_signed());
         code.bin(BinaryOp::I32LtS);
         let mut overflow = Code::default();
-        overflow.call(self.overflow);
+        overflow.i32(loc.data().cast_signed()).call(self.stack_end);
         code.when(body_mut(module, id), overflow);
     }
 
@@ -282,15 +362,8 @@ impl Heap {
     }
 }
 
-/// The module's functions by index.
-pub(crate) fn by_index(module: &Module) -> BTreeMap<u32, FunctionId> {
-    let all = module.funcs.iter();
-    all.map(|func| (func.id().index() as u32, func.id()))
-        .collect()
-}
-
-/// `(address, bytes and direction, site)`: returns if the access is to the usable start of a granule,
-/// else asks the host, which ends the run unless it is the allocator's.
+/// `(address, bytes and direction, site)`: returns if the access is to the usable start of a granule, and of none
+/// before it that is not usable, else asks the host, which ends the run unless it is the allocator's.
 fn refuse_function(module: &mut Module, shadow: MemoryId, access: FunctionId) -> FunctionId {
     let i = ValType::I32;
     let [address, packed, site, last, usable] = [(); 5].map(|()| module.locals.add(i));
@@ -319,6 +392,19 @@ fn refuse_function(module: &mut Module, shadow: MemoryId, access: FunctionId) ->
         .bin(BinaryOp::I32And)
         .get(usable)
         .bin(BinaryOp::I32LtU)
+        .bin(BinaryOp::I32And);
+    // The granule of the first byte, unless it is that of the last.
+    let granule = |code: &mut Code, address: LocalId| {
+        let shift = GRANULE_SHIFT.cast_signed();
+        code.get(address).i32(shift).bin(BinaryOp::I32ShrU);
+    };
+    granule(&mut code, address);
+    load_byte(&mut code, shadow);
+    code.un(UnaryOp::I32Eqz);
+    granule(&mut code, address);
+    granule(&mut code, last);
+    code.bin(BinaryOp::I32Eq)
+        .bin(BinaryOp::I32Or)
         .bin(BinaryOp::I32And);
     code.op(ir::IfElse {
         consequent: fine,

@@ -7,22 +7,18 @@
 //! runs do; so the host lets the heap grow first (see the sandbox's set-up). Whether the module
 //! exports its allocator does not matter here.
 
-use walrus::{FunctionBuilder, FunctionId, Module, ValType};
+use walrus::{FunctionBuilder, Module, ValType};
 
 use crate::allocator::{Allocator, Convention};
-use crate::emit::Code;
+use crate::emit::{Code, by_index};
 
 /// Alignment that blocks from Rust's allocator are asked for, in bytes.
 const ALIGNMENT: i32 = 8;
 
 /// Adds and exports the two functions.
 pub(crate) fn export(module: &mut Module, allocator: &Allocator) {
-    let by_index = |index: u32| -> FunctionId {
-        let all = module.funcs.iter().map(|func| func.id());
-        let mut all = all.filter(|id| id.index() as u32 == index);
-        all.next().expect("an index of this module's")
-    };
-    let (alloc, free) = (by_index(allocator.alloc), by_index(allocator.free));
+    let ids = by_index(module);
+    let (alloc, free) = (ids[&allocator.alloc], ids[&allocator.free]);
     let [bytes, pointer, size] = [(); 3].map(|()| module.locals.add(ValType::I32));
     let (mut take, mut give) = (Code::default(), Code::default());
     take.get(bytes);

@@ -20,7 +20,7 @@ pub enum FindingKind {
     Trap,
     /// The fuel limit was reached.
     Hang,
-    /// The limit of call depth was reached.
+    /// The limit of call depth was reached, or the end of the stack.
     StackOverflow,
     /// The memory limit was reached, and the guest could not cope.
     OutOfMemory,
@@ -39,7 +39,7 @@ impl FindingKind {
             Exit::HarnessError(_) => Some(FindingKind::HarnessError),
             Exit::Trap(_) => Some(FindingKind::Trap),
             Exit::Hang => Some(FindingKind::Hang),
-            Exit::StackOverflow => Some(FindingKind::StackOverflow),
+            Exit::StackOverflow | Exit::StackEnd => Some(FindingKind::StackOverflow),
             Exit::OutOfMemory => Some(FindingKind::OutOfMemory),
             Exit::BadDraw => Some(FindingKind::BadDraw),
             Exit::Generator(_) => Some(FindingKind::Generator),

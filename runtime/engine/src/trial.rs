@@ -67,6 +67,8 @@ pub enum MemoryError {
     ConstantWrite,
     /// It went past the end of the input.
     InputOverflow,
+    /// It went over the end of a frame of the stack.
+    FrameOverflow,
 }
 
 impl MemoryError {
@@ -80,6 +82,7 @@ impl MemoryError {
             MemoryError::NullAccess => "null-access",
             MemoryError::ConstantWrite => "constant-write",
             MemoryError::InputOverflow => "input-overflow",
+            MemoryError::FrameOverflow => "frame-overflow",
         }
     }
 }
@@ -103,6 +106,8 @@ pub enum GeneratorFault {
     OutputLimit,
     /// It did to memory what it must not.
     Memory(MemoryError),
+    /// Its stack pointer went below the end of its stack.
+    StackEnd,
 }
 
 impl GeneratorFault {
@@ -112,6 +117,7 @@ impl GeneratorFault {
             Exit::Trap(kind) => Some(GeneratorFault::Trap(kind)),
             Exit::Hang => Some(GeneratorFault::Hang),
             Exit::StackOverflow => Some(GeneratorFault::StackOverflow),
+            Exit::StackEnd => Some(GeneratorFault::StackEnd),
             Exit::OutOfMemory => Some(GeneratorFault::OutOfMemory),
             Exit::BadDraw => Some(GeneratorFault::BadDraw),
             Exit::ExitCode(_) => Some(GeneratorFault::ExitCode),
@@ -132,7 +138,7 @@ impl GeneratorFault {
         match self {
             GeneratorFault::Trap(kind) => kind.name(),
             GeneratorFault::Hang => "hang",
-            GeneratorFault::StackOverflow => "stack-overflow",
+            GeneratorFault::StackOverflow | GeneratorFault::StackEnd => "stack-overflow",
             GeneratorFault::OutOfMemory => "oom",
             GeneratorFault::BadDraw => "bad-draw",
             GeneratorFault::ExitCode => "exit-code",
@@ -177,6 +183,8 @@ pub enum Exit {
     Rejected,
     /// The guest did to memory what it must not, in a variant that watches it.
     Memory(MemoryError),
+    /// The guest's stack pointer went below the end of its stack, in a variant that watches memory.
+    StackEnd,
 }
 
 impl Exit {
@@ -196,6 +204,7 @@ impl Exit {
             | Exit::Trap(_)
             | Exit::Hang
             | Exit::StackOverflow
+            | Exit::StackEnd
             | Exit::OutOfMemory => Status::Interesting,
         }
     }
@@ -215,7 +224,7 @@ impl Exit {
             Exit::HarnessError(_) => "harness-error",
             Exit::Trap(_) => "trap",
             Exit::Hang => "hang",
-            Exit::StackOverflow => "stack-overflow",
+            Exit::StackOverflow | Exit::StackEnd => "stack-overflow",
             Exit::OutOfMemory => "oom",
             Exit::OutputLimit => "output-limit",
             Exit::Overrun => "overrun",
@@ -362,6 +371,7 @@ mod tests {
             (Exit::Trap(TrapKind::Other), true, Status::Interesting),
             (Exit::Hang, true, Status::Interesting),
             (Exit::StackOverflow, true, Status::Interesting),
+            (Exit::StackEnd, true, Status::Interesting),
             (Exit::OutOfMemory, true, Status::Interesting),
             (
                 Exit::Memory(MemoryError::UseAfterFree),

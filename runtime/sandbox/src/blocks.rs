@@ -1,8 +1,7 @@
 //! Blocks: how much of its heap a run has in use at most, as its allocator's callers asked for it.
 //!
-//! The guest tells what it takes and gives back (see the pass `blocks`). Every guest is hostile: one that
-//! tells of more than [`BLOCKS_MAX`] blocks at once, which takes an allocator that gives out what it does
-//! not have, gets no answer.
+//! The guest tells what it takes and gives back (see the pass `blocks`). A run with more than
+//! [`BLOCKS_MAX`] blocks at once gets no answer.
 
 use std::collections::BTreeMap;
 

@@ -42,8 +42,15 @@ pub struct Cache {
     secret: [u8; SECRET_BYTES],
 }
 
-/// The name of an entry: what was compiled, by which passes, in which unit of fuel, for which engine.
-pub(crate) fn key(wasm: &[u8], build: Build, probes: Probes, engine: &Engine) -> String {
+/// The name of an entry: what was compiled, with which functions of its allocator, by which passes, in which unit of
+/// fuel, for which engine.
+pub(crate) fn key(
+    wasm: &[u8],
+    build: Build,
+    probes: Probes,
+    given: &[String],
+    engine: &Engine,
+) -> String {
     use std::hash::{Hash, Hasher};
     struct Hashing(blake3::Hasher);
     impl Hasher for Hashing {
@@ -59,6 +66,10 @@ pub(crate) fn key(wasm: &[u8], build: Build, probes: Probes, engine: &Engine) ->
     hashing.0.update(build.name().as_bytes());
     hashing.0.update(&[u8::from(probes.generator)]);
     hashing.0.update(probes.cost.name().as_bytes());
+    for text in given {
+        hashing.0.update(&(text.len() as u64).to_le_bytes());
+        hashing.0.update(text.as_bytes());
+    }
     hashing.0.update(&PASS_VERSION.to_le_bytes());
     hashing.0.update(&COST_VERSION.to_le_bytes());
     engine.precompile_compatibility_hash().hash(&mut hashing);

@@ -151,6 +151,10 @@ pub(crate) struct Heap {
     /// Addresses below are the stack's and the data's: no allocator gives those out.
     static_end: u32,
     null_bytes: u32,
+    /// Where gaps between frames may lie.
+    frames: Option<(u32, u32)>,
+    /// May there be gaps of functions that were left otherwise than by returning?
+    left_gaps: bool,
     /// Where the input lies, and how much of it there is.
     input: Option<(u32, u32)>,
     input_bytes_max: u32,
@@ -197,6 +201,8 @@ impl Heap {
             wanted: Wanted::default(),
             static_end: map.static_end,
             null_bytes: map.null_bytes,
+            frames: map.frames,
+            left_gaps: false,
             input: None,
             input_bytes_max: 0,
             keeps_stacks,
@@ -208,6 +214,13 @@ impl Heap {
     /// the quarantine stays there for good.
     pub(crate) fn freeze(&mut self, input: Option<(u32, u32)>) {
         self.end_run();
+        if let Some((start, end)) = self.frames {
+            let (start, bytes) = (start.into(), u64::from(end - start));
+            // Set-up calls that did not return.
+            if self.shadow.refused(start, bytes, true).is_some() {
+                self.shadow.allow(start, bytes);
+            }
+        }
         if let Some((address, bytes)) = input
             && u64::from(address).is_multiple_of(GRANULE)
         {
@@ -237,6 +250,11 @@ impl Heap {
     /// As at the snapshot.
     pub(crate) fn reset(&mut self) {
         self.end_run();
+        if std::mem::take(&mut self.left_gaps)
+            && let Some((start, end)) = self.frames
+        {
+            self.shadow.taint(start.into(), end.into());
+        }
         self.shadow.reset();
         self.blocks.truncate(self.base);
         while let Some((id, block)) = self.changed.pop() {
@@ -253,6 +271,24 @@ impl Heap {
         self.depth = 0;
         self.wanted = Wanted::default();
         self.fault = None;
+    }
+
+    /// The run does not return.
+    pub(crate) fn abandon(&mut self) {
+        self.left_gaps = true;
+    }
+
+    /// An exception landed in a function below whose frame there is nothing any more; the stack pointer is where it
+    /// was when the exception was thrown. Its `cost` is in bytes of the shadow.
+    pub(crate) fn landed(&mut self, pointer: u32, end: u32, cost: &mut u64) {
+        self.left_gaps = true;
+        if let Some((first, last)) = self.frames {
+            let (start, end) = (pointer.max(first), end.min(last));
+            let start = u64::from(start) / GRANULE * GRANULE;
+            let bytes = (u64::from(end) / GRANULE * GRANULE).saturating_sub(start);
+            self.shadow.allow(start, bytes);
+            *cost += bytes / GRANULE;
+        }
     }
 
     /// What ended the run, if it was this.
@@ -511,6 +547,9 @@ impl Heap {
         let at = u32::try_from(at).expect("of a 32-bit memory");
         let kind = match self.shadow.of(u64::from(at)) {
             _ if at < self.null_bytes => MemoryError::NullAccess,
+            // Where no memory is, the shadow says nothing: the access traps.
+            mark if mark == Mark::Frame as u8 && at as usize >= self.guest.size() => return Ok(()),
+            mark if mark == Mark::Frame as u8 => MemoryError::FrameOverflow,
             mark if mark == Mark::Freed as u8 => MemoryError::UseAfterFree,
             mark if mark == Mark::Constant as u8 => MemoryError::ConstantWrite,
             mark if mark == Mark::Input as u8 => MemoryError::InputOverflow,

@@ -45,6 +45,24 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
                 or_end(&mut caller, judged, site)
             },
         ),
+        "heap_stack" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
+                let site = site.cast_unsigned();
+                Err(caller.data_mut().end(Exit::StackEnd, site))
+            },
+        ),
+        "heap_landed" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, pointer: i32, end: i32| -> wasmtime::Result<()> {
+                let [pointer, end] = [pointer, end].map(i32::cast_unsigned);
+                let mut cost = 0;
+                heap(&mut caller).landed(pointer, end, &mut cost);
+                charge(&mut caller, cost)
+            },
+        ),
         "heap_want" => linker.func_wrap(
             HOST_MODULE,
             name,

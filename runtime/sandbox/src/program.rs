@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use sandglass_abi as abi;
 use sandglass_instrument::printable::printable;
-use sandglass_instrument::{CostModel, ProbeMap, Probes, instrument};
+use sandglass_instrument::{CostModel, ProbeMap, Probes, instrument_with};
 use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
 
 use crate::cache::Cache;
@@ -25,6 +25,9 @@ pub struct Options {
     pub stub_imports: bool,
     /// Memory errors are to be looked for in each run: see [`Build::Heap`].
     pub sanitize_heap: bool,
+    /// Functions of the guest's allocator, as `malloc=my_alloc` or `malloc=#17`, which count before those that have a
+    /// known name. For that variant only.
+    pub allocator: Vec<String>,
     /// Enter through `sandglass_generate`, even if there is a target to start in the module.
     pub generator: bool,
     /// What fuel counts.
@@ -104,7 +107,11 @@ impl Program {
             cost: options.cost,
             ..build.probes()
         };
-        let key = cache.map(|_| crate::cache::key(wasm, build, probes, engine));
+        let given: &[String] = match probes.heap {
+            true => &options.allocator,
+            false => &[],
+        };
+        let key = cache.map(|_| crate::cache::key(wasm, build, probes, given, engine));
         let cached = match (cache, &key) {
             (Some(cache), Some(key)) => cache.load(key, engine),
             _ => None,
@@ -112,7 +119,7 @@ impl Program {
         let (module, map) = match cached {
             Some(found) => found,
             None => {
-                let instrumented = instrument(wasm, probes)?;
+                let instrumented = instrument_with(wasm, probes, given)?;
                 let compile = |error: wasmtime::Error| SandboxError::Compile(format!("{error:#}"));
                 let module = Module::from_binary(engine, &instrumented.wasm).map_err(compile)?;
                 if let (Some(cache), Some(key)) = (cache, &key) {

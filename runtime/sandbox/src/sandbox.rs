@@ -403,6 +403,9 @@ impl Sandbox {
             .instance
             .as_mut()
             .expect("an instance is missing only inside `renew`");
+        if let Some(heap) = &mut live.store.data_mut().heap {
+            heap.abandon();
+        }
         match live.store.data_mut().stop.take() {
             Some(Ended { exit, site }) => {
                 let exit = match exit {
@@ -416,7 +419,9 @@ impl Sandbox {
                     Vec::new()
                 };
                 // A check stands before what it checks, and is part of what stands before it.
-                if let (Exit::Memory(_), Some(top), 1..) = (exit, stack.first_mut(), site) {
+                if let (Exit::Memory(_) | Exit::StackEnd, Some(top), 1..) =
+                    (exit, stack.first_mut(), site)
+                {
                     top.offset = Some(site);
                 }
                 let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);

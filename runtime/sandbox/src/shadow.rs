@@ -1,13 +1,13 @@
 //! Shadow: a byte for every 8 bytes of a guest's memory that says which of them may be used.
 //!
-//! Only the host writes it, so it knows which pages a run changed, and a reset costs as many copies
-//! as there are of those. Untouched pages take no memory. What the bytes mean is the pass `heap`'s
+//! Only the host writes it, but for the gaps between frames of the stack, so it knows which pages a run changed, and a
+//! reset costs as many copies as there are of those. Untouched pages take no memory. What the bytes mean is the pass `heap`'s
 //! (see the instrumentation).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sandglass_instrument::{CONSTANT, GRANULE_SHIFT};
+use sandglass_instrument::{CONSTANT, FRAME, GRANULE_SHIFT};
 
 use crate::pages::{PAGE, Region};
 
@@ -26,6 +26,8 @@ pub(crate) enum Mark {
     Input = 0x7b,
     /// The null page.
     Null = 0x7c,
+    /// Between frames of the stack.
+    Frame = FRAME,
     /// May be read.
     Constant = CONSTANT,
 }
@@ -105,15 +107,23 @@ impl Shadow {
         }
     }
 
-    fn fill(&mut self, first: u64, end: u64, value: u8) {
-        let end = (end as usize).min(self.region.size());
-        let mut at = first as usize;
-        while at < end {
-            let page = at / PAGE;
+    /// The guest may have written to what belongs to `start..end`.
+    pub(crate) fn taint(&mut self, start: u64, end: u64) {
+        let end = (end.div_ceil(GRANULE) as usize).min(self.region.size());
+        for page in (start / GRANULE) as usize / PAGE..end.div_ceil(PAGE) {
             if !self.is_dirty[page] {
                 self.is_dirty[page] = true;
                 self.dirty.push(page as u32);
             }
+        }
+    }
+
+    fn fill(&mut self, first: u64, end: u64, value: u8) {
+        let end = (end as usize).min(self.region.size());
+        self.taint(first * GRANULE, end as u64 * GRANULE);
+        let mut at = first as usize;
+        while at < end {
+            let page = at / PAGE;
             let count = (end - at).min((page + 1) * PAGE - at);
             self.region.write(at, &[value; PAGE][..count]);
             at += count;

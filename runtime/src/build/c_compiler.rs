@@ -7,6 +7,8 @@
 //! beside it to link with.
 
 use std::env;
+#[cfg(unix)]
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -14,24 +16,42 @@ use anyhow::Result;
 #[cfg(unix)]
 use super::compiler::{self, Compiler, Language};
 #[cfg(unix)]
+use super::undefined;
+#[cfg(unix)]
 use crate::{error::io, store::finding::quote};
 
 /// Where a user says which compiler it is; then it is none of our business.
 const SET_BY_USERS: &[&str] = &["CC_wasm32_wasip1", "CC_wasm32-wasip1", "TARGET_CC"];
 
-/// Variables for cargo, if there is a compiler; scripts are written to `folder`.
+/// What cargo needs for C.
+#[derive(Debug, Default)]
+pub struct ForCargo {
+    /// Variables of its environment.
+    pub variables: Vec<(&'static str, PathBuf)>,
+    /// The object file with what checks call, to be linked.
+    pub handlers: Option<Vec<u8>>,
+}
+
+/// Variables for cargo, if there is a compiler; scripts are written to `folder`. With `is_checked`, undefined behaviour in
+/// C ends a run.
 ///
 /// Without one there are none: most crates need none, and the others say so.
 #[cfg(unix)]
-pub fn variables(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
+pub fn find(folder: &Path, is_checked: bool) -> Result<ForCargo> {
     if SET_BY_USERS.iter().any(|name| env::var_os(name).is_some()) {
-        return Ok(Vec::new());
+        return Ok(ForCargo::default());
     }
     let work = tempfile::tempdir()?;
     let Ok(compiler) = Compiler::find(None, work.path()) else {
-        return Ok(Vec::new());
+        return Ok(ForCargo::default());
     };
-    let cc = write(folder, "cc", &compiler.driver(Language::C))?;
+    let (mut driver, mut handlers) = (compiler.driver(Language::C), None);
+    if is_checked {
+        driver.args(undefined::C_FLAGS);
+        let object = undefined::object(&compiler, work.path())?;
+        handlers = Some(fs::read(&object).map_err(|e| io(&object, "read", &e))?);
+    }
+    let cc = write(folder, "cc", &driver)?;
     let mut variables = vec![("CC_wasm32_wasip1", cc)];
     // Beside clang, `cc` finds an archiver by itself.
     if let Compiler::Zig(words) = &compiler {
@@ -39,20 +59,22 @@ pub fn variables(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         ar.arg("ar");
         variables.push(("AR_wasm32_wasip1", write(folder, "ar", &ar)?));
     }
-    Ok(variables)
+    Ok(ForCargo {
+        variables,
+        handlers,
+    })
 }
 
 /// As above; elsewhere a file of text is no program.
 #[cfg(not(unix))]
-pub fn variables(_folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
-    Ok(Vec::new())
+pub fn find(_folder: &Path, _is_checked: bool) -> Result<ForCargo> {
+    Ok(ForCargo::default())
 }
 
 /// Writes a script that runs a command with what it is given, but for the name
 /// of the target, which the command has in its own words.
 #[cfg(unix)]
 fn write(folder: &Path, name: &str, command: &std::process::Command) -> Result<PathBuf> {
-    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     let words = std::iter::once(command.get_program()).chain(command.get_args());

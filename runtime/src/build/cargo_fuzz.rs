@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, c_compiler, support, tool};
+use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, c_compiler, support, tool, undefined};
 use crate::error::{io, printable, show, with_next};
 
 /// The triple of what is built: programs that use the WASI of preview 1.
@@ -131,16 +131,19 @@ impl Project {
         folder.is_dir().then_some(folder)
     }
 
-    /// Builds a target; `flags` are cargo's. Returns where cargo put it.
+    /// Builds a target; `flags` are cargo's. With `is_checked`, undefined behaviour ends a run, whatever the project's
+    /// profiles say. Returns where cargo put it.
     ///
     /// # Errors
     ///
     /// When the standard library for WebAssembly is missing, or cargo fails;
     /// its messages have been shown then.
-    pub fn build(&self, target: &str, flags: &[String]) -> Result<PathBuf> {
+    pub fn build(&self, target: &str, is_checked: bool, flags: &[String]) -> Result<PathBuf> {
         let folder = folder_of(&self.manifest);
         standard_library(folder)?;
-        let library = self.write_support()?;
+        let place = self.support_folder(is_checked);
+        let c = c_compiler::find(&place, is_checked)?;
+        let library = write_support(&place, c.handlers.as_deref())?;
         let mut command = Command::new(cargo()?);
         command
             .args(["build", "--release", "--target", TRIPLE, "--bin", target])
@@ -151,9 +154,9 @@ impl Project {
             .current_dir(folder)
             .env("CUSTOM_LIBFUZZER_PATH", library)
             .env("CUSTOM_LIBFUZZER_STD_CXX", "none")
-            .envs(c_compiler::variables(&self.support_folder())?)
+            .envs(c.variables)
             .env_remove("RUSTFLAGS")
-            .env("CARGO_ENCODED_RUSTFLAGS", rust_flags())
+            .env("CARGO_ENCODED_RUSTFLAGS", rust_flags(is_checked))
             .stderr(Stdio::inherit());
         let output = command.output()?;
         if !output.status.success() {
@@ -168,24 +171,28 @@ impl Project {
         built.ok_or_else(|| anyhow!("{}: cargo built no module", show(&self.manifest)))
     }
 
-    /// Where our own files go: `cargo clean` will find them.
-    fn support_folder(&self) -> PathBuf {
-        self.target_folder.join("sandglass")
-    }
-
-    /// Writes the library that is linked for libFuzzer.
-    fn write_support(&self) -> Result<PathBuf> {
-        let folder = self.support_folder();
-        let path = folder.join(support::ARCHIVE_NAME);
-        let archive = support::archive();
-        // A newer file would have everything built again.
-        if fs::read(&path).is_ok_and(|old| old == archive) {
-            return Ok(path);
+    /// Where our own files go: `cargo clean` will find them. With checks elsewhere, because a newer file would have
+    /// everything built again.
+    fn support_folder(&self, is_checked: bool) -> PathBuf {
+        let folder = self.target_folder.join("sandglass");
+        match is_checked {
+            true => folder.join("undefined"),
+            false => folder,
         }
-        fs::create_dir_all(&folder).map_err(|e| io(&folder, "create", &e))?;
-        fs::write(&path, archive).map_err(|e| io(&path, "write", &e))?;
-        Ok(path)
     }
+}
+
+/// Writes the library that is linked for libFuzzer, with what checks in C call.
+fn write_support(folder: &Path, handlers: Option<&[u8]>) -> Result<PathBuf> {
+    let path = folder.join(support::ARCHIVE_NAME);
+    let archive = support::archive(handlers);
+    // A newer file would have everything built again.
+    if fs::read(&path).is_ok_and(|old| old == archive) {
+        return Ok(path);
+    }
+    fs::create_dir_all(folder).map_err(|e| io(folder, "create", &e))?;
+    fs::write(&path, archive).map_err(|e| io(&path, "write", &e))?;
+    Ok(path)
 }
 
 /// See [`Project::find`].
@@ -284,12 +291,15 @@ fn toolchain(library: &Path) -> Option<String> {
 /// Flags for the compiler, as cargo wants them: separated by 0x1f.
 ///
 /// What the user has set comes last and wins.
-fn rust_flags() -> OsString {
+fn rust_flags(is_checked: bool) -> OsString {
     let mut flags: Vec<String> = vec![
         "--cfg=fuzzing".into(),
         "-Cdebug-assertions".into(),
         format!("-Clink-arg=-zstack-size={STACK_BYTES}"),
     ];
+    if is_checked {
+        flags.extend(undefined::RUST_FLAGS.map(str::to_owned));
+    }
     for name in [ENTRY, "_initialize", "malloc", "free"] {
         flags.push(format!("-Clink-arg=--export={name}"));
     }

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 use super::compiler::{self, Compiler, Language, Wanted};
 use super::object::Object;
-use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, support, tool};
+use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, support, tool, undefined};
 use crate::error::{io, show, with_next};
 
 /// Exported where they are defined, as the C library does: inputs go to
@@ -72,25 +72,35 @@ impl Sources {
         Ok(Sources { files })
     }
 
-    /// Compiles and links to `out`; `flags` are the compiler's.
+    /// Compiles and links to `out`; `flags` are the compiler's. With `is_checked`, undefined behaviour ends a run.
     ///
     /// # Errors
     ///
     /// When no compiler is there, or it fails; its messages have been shown
     /// then.
-    pub fn build(&self, wanted: Option<Wanted>, flags: &[String], out: &Path) -> Result<()> {
+    pub fn build(
+        &self,
+        wanted: Option<Wanted>,
+        is_checked: bool,
+        flags: &[String],
+        out: &Path,
+    ) -> Result<()> {
         let work = tempfile::tempdir()?;
         if self.files.iter().any(|(_, kind)| *kind == Kind::Zig) {
-            return self.build_zig(flags, out, work.path());
+            return self.build_zig(is_checked, flags, out, work.path());
         }
         let compiler = Compiler::find(wanted, work.path())?;
+        let checks = match is_checked {
+            true => &undefined::C_FLAGS[..],
+            false => &[],
+        };
         let mut linked = Vec::new();
         let mut objects = Vec::new();
         for (index, (path, kind)) in self.files.iter().enumerate() {
             let object = match kind {
                 Kind::Source(language) => {
                     let object = work.path().join(format!("{index}.o"));
-                    compile(&compiler, *language, path, flags, &object)?;
+                    compile(&compiler, *language, path, (checks, flags), &object)?;
                     object
                 }
                 _ => path.clone(),
@@ -107,6 +117,9 @@ impl Sources {
             let object = work.path().join("mutate.o");
             fs::write(&object, support::mutate()).map_err(|e| io(&object, "write", &e))?;
             linked.push(object);
+        }
+        if is_checked {
+            linked.push(undefined::object(&compiler, work.path())?);
         }
         if needs("__c_longjmp") {
             linked.push(longjmp_tag(&compiler, work.path())?);
@@ -141,7 +154,7 @@ impl Sources {
     }
 
     /// Zig compiles everything at once, other languages' files too.
-    fn build_zig(&self, flags: &[String], out: &Path, work: &Path) -> Result<()> {
+    fn build_zig(&self, is_checked: bool, flags: &[String], out: &Path, work: &Path) -> Result<()> {
         let Compiler::Zig(words) = Compiler::find(Some(Wanted::Zig), work)? else {
             unreachable!("asked for Zig");
         };
@@ -156,7 +169,16 @@ impl Sources {
                 "-rdynamic",
             ])
             .args(["-O", "ReleaseSafe", "-fno-strip", "--stack"])
-            .arg(STACK_BYTES.to_string())
+            .arg(STACK_BYTES.to_string());
+        // Zig checks its own in this mode; files in other languages only trap, without a name.
+        if is_checked && self.files.len() > 1 {
+            command.args(undefined::ZIG_FLAGS).arg("-cflags");
+            command.args(undefined::HANDLER_FLAGS).arg("--");
+            command
+                .arg(undefined::source(work)?)
+                .args(["-cflags", "--"]);
+        }
+        command
             .args(self.files.iter().map(|(path, _)| path))
             .args(flags)
             .arg(format!("-femit-bin={}", built.display()));
@@ -197,7 +219,7 @@ fn compile(
     compiler: &Compiler,
     language: Language,
     path: &Path,
-    flags: &[String],
+    (checks, flags): (&[&str], &[String]),
     object: &Path,
 ) -> Result<()> {
     let mut command = compiler.driver(language);
@@ -209,6 +231,7 @@ fn compile(
         .args(OPTIMISED)
         // Flags of the other phase, and of the other language, are no mistake.
         .arg("-Wno-unused-command-line-argument")
+        .args(checks)
         .args(flags.iter().filter(|flag| is_for(flag, language)))
         .arg("-c")
         .arg(path)

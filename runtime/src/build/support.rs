@@ -25,10 +25,12 @@ const UNDEFINED: u32 = SymbolTable::WASM_SYM_UNDEFINED;
 /// `R_WASM_FUNCTION_INDEX_LEB`
 const RELOCATE_FUNCTION: u8 = 0;
 
-/// The archive, in the format of `ar`.
-pub fn archive() -> Vec<u8> {
+/// The archive, in the format of `ar`; `handlers` is an object of what checks of undefined behaviour call.
+pub fn archive(handlers: Option<&[u8]>) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
-    for (name, member) in [("mutate.o/", mutate()), ("init.o/", initialize())] {
+    let handlers = handlers.map(|object| ("undefined.o/", object.to_vec()));
+    let members = [("mutate.o/", mutate()), ("init.o/", initialize())];
+    for (name, member) in members.into_iter().chain(handlers) {
         // Name, time, owner, group, mode, size: text, padded with blanks.
         let header = format!(
             "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn members_of_the_archive_begin_at_even_places() {
-        let archive = archive();
+        let archive = archive(Some(&mutate()));
         let mut at = 8;
         let mut members = 0;
         while at < archive.len() {
@@ -133,6 +135,6 @@ mod tests {
             at += 60 + size.next_multiple_of(2);
             members += 1;
         }
-        assert_eq!((members, at), (2, archive.len()));
+        assert_eq!((members, at), (3, archive.len()));
     }
 }

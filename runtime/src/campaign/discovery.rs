@@ -10,7 +10,7 @@ use sandglass_engine::{Decision, Exit, FindingKey, Variant};
 use super::ledger::Stacks;
 use crate::event::{Event, Finding, Slow};
 use crate::stack::{self, Ending};
-use crate::store::finding::{FindingFiles, FindingRecord, VERSION};
+use crate::store::finding::{FindingFiles, FindingRecord};
 use crate::store::record::Record;
 
 /// Frames of a stack that are part of an event.
@@ -174,29 +174,18 @@ impl Discovery {
 /// What all findings of a campaign have in common; the rest is the caller's.
 fn common(campaign: &Record, input: &[u8], fuel: u64, trial: u64) -> FindingRecord {
     FindingRecord {
-        version: VERSION,
-        kind: String::new(),
-        key: String::new(),
-        title: String::new(),
-        exit: String::new(),
-        site: 0,
         fuel,
-        expected: None,
-        budget: None,
-        input_bytes: input.len() as u64,
-        input_hash: hash(input),
-        choices_hash: None,
         target_hash: campaign.target.hash.clone(),
         generator_hash: campaign.generator.as_ref().map(|of| of.hash.clone()),
         args: campaign.target.args.clone(),
         stub_imports: campaign.target.stub_imports,
         sanitize_heap: campaign.target.sanitize_heap,
+        allocator: campaign.target.allocator.clone(),
         cost_model: campaign.target.cost_model,
-        limits: campaign.limits,
         guidance: campaign.guidance.name.clone(),
         seed: campaign.guidance.seed,
         trial,
-        made_by: None,
+        ..FindingRecord::of(input, campaign.limits)
     }
 }
 

@@ -41,7 +41,8 @@ struct Starting {
 
 impl Starting {
     fn new(mut config: CampaignConfig) -> Result<Starting> {
-        let target = Target::new(config.module.clone(), config.options.clone(), config.reset)?
+        let (module, options) = (config.module.clone(), config.options.clone());
+        let target = Target::of_campaign(module, options, config.reset, config.reruns)?
             .with_generator(config.generator.clone())?
             .with_coverage(config.coverage);
         let opened = store::open(&config.out)?;

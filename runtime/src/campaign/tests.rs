@@ -104,7 +104,7 @@ impl Replayer for Frames {
         }];
         Ok(Ending {
             frames,
-            memory: None,
+            ..Ending::default()
         })
     }
 }

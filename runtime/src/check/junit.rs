@@ -8,7 +8,6 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use super::{Checked, Report, What};
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::store::finding::repro_command;
 
 /// The report. `target` is the module's path as the user gave it.
 pub fn junit(report: &Report, target: &str) -> String {
@@ -51,7 +50,7 @@ fn case(one: &Checked, target: &str) -> TestCase {
         Some(why) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let mut text = stack::lines(&one.frames);
-            text.push(repro_command(target, &one.path));
+            text.push(one.replay(target));
             status.set_message(format!("{why}: {}", one.title));
             status.set_type(one.kind.clone());
             status.set_description(text.join("\n"));

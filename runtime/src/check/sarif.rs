@@ -42,7 +42,7 @@ fn rule(kind: &str) -> Value {
     let what = match kind {
         "trap" => "The target trapped",
         "hang" => "The fuel of a run was used up",
-        "stack-overflow" => "Calls nested too deeply",
+        "stack-overflow" => "The stack overflowed, or calls nested too deeply",
         "oom" => "The target needed more memory than it may have",
         "harness-error" => "The harness returned neither 0 nor -1",
         "generator" => "The generator broke",

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{EnumValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::build::BuildArgs;
@@ -175,8 +176,11 @@ pub struct GuestArgs {
     pub reset: ResetArg,
     /// Where to look for memory errors: overflows, uses after free and the like [default: a sample,
     /// where the target's allocator is known]
-    #[arg(long, value_name = "WHERE", value_enum)]
+    #[arg(long, value_name = "WHERE", value_parser = EnumValueParser::<SanitizeArg>::new().try_map(watched))]
     pub sanitize: Option<SanitizeArg>,
+    /// A function of the target's allocator, for --sanitize heap: `malloc=my_alloc`, or `malloc=#17` by its index
+    #[arg(long, value_name = "ROLE=FUNCTION")]
+    pub allocator: Vec<String>,
     /// Replace unknown imports by functions that trap when called
     #[arg(long)]
     pub stub_imports: bool,
@@ -194,6 +198,20 @@ pub enum SanitizeArg {
     Sample,
     /// Nowhere
     None,
+    /// Not ours: `sandglass build` has a compiler check it
+    #[value(hide = true)]
+    Undefined,
+}
+
+/// Sends to the right command who asks for what is compiled in.
+fn watched(what: SanitizeArg) -> Result<SanitizeArg, String> {
+    match what {
+        SanitizeArg::Heap | SanitizeArg::Sample | SanitizeArg::None => Ok(what),
+        SanitizeArg::Undefined => Err(
+            "undefined behaviour is checked by what the compiler puts in; build with sandglass build --sanitize undefined, and fuzz that without it"
+                .to_owned(),
+        ),
+    }
 }
 
 /// See [`GuestArgs::cost_model`].

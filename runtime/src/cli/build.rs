@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use sandglass_instrument::accept::EntryKind;
 
+use crate::build::Checks;
 use crate::build::cargo_fuzz::Project;
 use crate::build::compiler::Wanted;
 use crate::build::sources::{self, Sources};
@@ -32,9 +33,18 @@ pub struct BuildArgs {
     /// The compiler for sources [default: the first that is there]
     #[arg(long, value_name = "NAME", value_enum)]
     pub compiler: Option<Wanted>,
+    /// Compile checks in that end a run and name what went wrong
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub sanitize: Option<Checks>,
     /// Flags for cargo or for the compiler and linker
     #[arg(last = true, value_name = "FLAGS")]
     pub flags: Vec<String>,
+}
+
+impl BuildArgs {
+    fn is_checked(&self) -> bool {
+        self.sanitize == Some(Checks::Undefined)
+    }
 }
 
 /// What was built, and what there is to start from.
@@ -45,6 +55,12 @@ struct Built {
 
 pub(super) fn run(args: BuildArgs) -> Result<u8> {
     let start = Instant::now();
+    if args.sanitize == Some(Checks::Heap) {
+        return Err(with_next(
+            "--sanitize heap is none of the compiler's checks; any module that is fuzzed can be watched",
+            "sandglass build without it, then sandglass fuzz TARGET.wasm --sanitize heap",
+        ));
+    }
     let is_sources = args.what.iter().any(|word| sources::is_source(word));
     let built = match is_sources {
         true => build_sources(&args)?,
@@ -85,7 +101,7 @@ fn build_sources(args: &BuildArgs) -> Result<Built> {
     let beside = PathBuf::from(name.file_name().unwrap_or_default());
     let out = args.out.clone().unwrap_or(beside);
     make_place(&out)?;
-    sources.build(args.compiler, &args.flags, &out)?;
+    sources.build(args.compiler, args.is_checked(), &args.flags, &out)?;
     Ok(Built { out, corpus: None })
 }
 
@@ -107,7 +123,7 @@ fn build_target(args: &BuildArgs) -> Result<Built> {
     let out = args.out.clone();
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{target}.wasm")));
     make_place(&out)?;
-    let module = project.build(target, &args.flags)?;
+    let module = project.build(target, args.is_checked(), &args.flags)?;
     fs::copy(&module, &out).map_err(|e| io(&out, "write", &e))?;
     Ok(Built {
         corpus: project.inputs("corpus", target),

@@ -9,7 +9,7 @@ use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::{HEADER, from_text};
 use sandglass_sandbox::{Limits, Options};
 
-use super::args::GuestArgs;
+use super::args::{GuestArgs, SanitizeArg};
 use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
 use crate::inputs;
@@ -138,6 +138,9 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
         if guest.sanitize.is_none() {
             options.sanitize_heap = record.sanitize_heap;
         }
+        if options.allocator.is_empty() && options.sanitize_heap {
+            options.allocator.clone_from(&record.allocator);
+        }
         options.cost = record.cost_model;
         if let Some(asked) = cost_model(guest)
             && asked != record.cost_model
@@ -152,6 +155,22 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
     }
     let limits = limits(guest, record.map(|record| &record.limits))?;
     Ok((options, limits))
+}
+
+/// Refuses to look for memory errors in what counts: its build watches nothing, and a cost with watching would be no one's.
+pub(super) fn refuse_sanitize(guest: &GuestArgs, command: &str) -> Result<()> {
+    if !matches!(
+        guest.sanitize,
+        Some(SanitizeArg::Heap | SanitizeArg::Sample)
+    ) {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "--sanitize: {command} measures a program as it is, without watching its memory; expected no such option"
+        ),
+        "sandglass check TARGET.wasm FOLDER --execs 0 --sanitize heap    # which inputs do wrong",
+    ))
 }
 
 /// The limits that were recorded, unless flags say otherwise.

@@ -148,6 +148,9 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
             target if target.sanitize_sample => SanitizeArg::Sample,
             _ => SanitizeArg::None,
         }));
+        if guest.allocator.is_empty() {
+            guest.allocator.clone_from(&record.target.allocator);
+        }
         if let (None, Some(generator)) = (&guest.generator, &record.generator) {
             guest.generator = Some(PathBuf::from(&generator.path));
         }

@@ -11,6 +11,7 @@ use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::CompareArgs;
+use super::case::refuse_sanitize;
 use super::profile::{read, refuse_property};
 use crate::compare::checks::{Checked, Verdict, checks};
 use crate::compare::growth::{Change, Family, families};
@@ -44,6 +45,7 @@ const FRAGMENT_CHARS_MAX: usize = 40;
 const ONLY_MAX: usize = 5;
 
 pub(super) fn run(args: CompareArgs) -> Result<u8> {
+    refuse_sanitize(&args.guest, "compare")?;
     let limits = wanted_limits(&args.guest.limits)?.with_fuel(Limits::STANDARD.fuel);
     let old = Module::read(&args.old, MEMORY_BYTES_MAX)?;
     let new = Module::read(&args.new, MEMORY_BYTES_MAX)?;

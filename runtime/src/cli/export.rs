@@ -24,7 +24,7 @@ use crate::inputs;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::store::finding::{FindingRecord, VERSION, quote, repro_command};
+use crate::store::finding::{FindingRecord, quote, repro_bare, repro_command};
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// `sandglass export`
@@ -174,17 +174,12 @@ fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) ->
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     let generator = target.generator.as_ref();
     let now = FindingRecord {
-        version: VERSION,
         kind: outcome.exit.kind().to_owned(),
         key: format!("{:016x}", replayed.ending.key(outcome.exit, outcome.site).0),
         title: replayed.ending.title(outcome.exit),
         exit: stack::exit_text(outcome.exit),
         site: outcome.site,
         fuel: outcome.fuel,
-        expected: None,
-        budget: None,
-        input_bytes: case.input.len() as u64,
-        input_hash: hash(&case.input),
         choices_hash: case
             .choices
             .as_ref()
@@ -194,12 +189,9 @@ fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) ->
         args: target.options.args.iter().skip(1).cloned().collect(),
         stub_imports: target.options.stub_imports,
         sanitize_heap: target.options.sanitize_heap,
-        limits: *limits,
+        allocator: target.options.allocator.clone(),
         cost_model: target.options.cost,
-        made_by: None,
-        guidance: String::new(),
-        seed: 0,
-        trial: 0,
+        ..FindingRecord::of(&case.input, *limits)
     };
     let Some(found) = &case.record else {
         return now;
@@ -233,7 +225,10 @@ fn bytes(
         record,
         input: &case.input,
         stack: &stack,
-        command: repro_command(&args.target.to_string_lossy(), &case.path),
+        command: match &case.record {
+            None => repro_bare(&args.target.to_string_lossy(), &case.path, &target.options),
+            Some(_) => repro_command(&args.target.to_string_lossy(), &case.path),
+        },
     };
     match args.format {
         Format::RustTest => {

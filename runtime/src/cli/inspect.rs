@@ -127,7 +127,7 @@ fn inspect(module: &Module) -> Inspection {
 /// Whose blocks can be watched, or why nobody's can.
 fn heap(module: &Module) -> (Option<&'static str>, Option<&'static str>) {
     let is_narrow = module.facts.memories.first().is_some_and(|m| !m.memory64);
-    let support = is_narrow.then(|| heap_support(&module.wasm));
+    let support = is_narrow.then(|| heap_support(&module.wasm, &[]).unwrap_or_default());
     let whose = match support {
         Some(HeapSupport::C) => Some("malloc and free"),
         Some(HeapSupport::Rust) => Some("Rust's allocator"),

@@ -18,7 +18,7 @@ use crate::minimise::minimise;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::store::finding::{quote, repro_command};
+use crate::store::finding::{quote, repro_bare};
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// What every smaller input must do as well.
@@ -106,13 +106,8 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
             " (stopped by --execs)"
         },
     ));
-    let command = repro_command(&module.path, &out);
-    // What is written is a bare input, which does not say how to look at it.
-    let sanitize = match target.options.sanitize_heap {
-        true => " --sanitize heap",
-        false => "",
-    };
-    sink.line(&format!("    replay: {command}{sanitize}"));
+    let command = repro_bare(&module.path, &out, &target.options);
+    sink.line(&format!("    replay: {command}"));
     Ok(exit_code::FINE)
 }
 
@@ -162,7 +157,7 @@ fn shrink_choices(
     if !input.is_empty() {
         sink.line(&format!("    input: {}", input.escape_ascii()));
     }
-    let command = repro_command(&target.module.path, &out);
+    let command = repro_bare(&target.module.path, &out, &target.options);
     sink.line(&format!("    replay: {command}"));
     Ok(exit_code::FINE)
 }

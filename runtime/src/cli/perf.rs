@@ -12,7 +12,7 @@ use sandglass_sandbox::{Limits, on_guest_thread};
 use serde::Serialize;
 
 use super::args::PerfArgs;
-use super::case::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_case, refuse_sanitize};
 use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::search::NotFound;
@@ -48,6 +48,7 @@ struct Chosen {
 }
 
 pub(super) fn run(args: PerfArgs) -> Result<u8> {
+    refuse_sanitize(&args.guest, "perf")?;
     if args.wants_profile() || (args.pump.is_none() && is_folder_of_inputs(&args.file)) {
         return profile::run(&args);
     }

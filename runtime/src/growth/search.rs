@@ -54,7 +54,7 @@ pub fn search(
     input_bytes_max: u32,
     run: &mut dyn FnMut(&[u8]) -> Result<Outcome>,
 ) -> Result<std::result::Result<Found, NotFound>> {
-    if matches!(base.exit, Exit::Hang | Exit::StackOverflow) {
+    if matches!(base.exit, Exit::Hang | Exit::StackOverflow | Exit::StackEnd) {
         return shorten(input, base.exit, run);
     }
     if base.exit.is_finding() {
@@ -79,7 +79,7 @@ pub fn search(
             execs += 1;
             spent = spent.saturating_add(outcome.fuel);
             let score = match outcome.exit {
-                Exit::Hang | Exit::StackOverflow => u64::MAX,
+                Exit::Hang | Exit::StackOverflow | Exit::StackEnd => u64::MAX,
                 exit if exit.is_finding() => continue,
                 _ => score(base, &outcome, member.len() - input.len(), added),
             };

@@ -252,20 +252,9 @@ fn series(body: &mut String, campaign: &Campaign) {
         ]
     });
     table(body, &columns, rows);
-    if campaign.operators.is_empty() {
-        return;
+    if !campaign.operators.is_empty() {
+        page::operators(body, &campaign.operators, usize::MAX);
     }
-    let columns = ["@operator or rule", "#children", "#finds", "#of 1,000"];
-    let rows = campaign.operators.iter().map(|operator| {
-        let rate = operator.finds as f64 / operator.trials.max(1) as f64;
-        vec![
-            escape(&printable(&operator.name)),
-            number(operator.trials),
-            number(operator.finds),
-            format!("{:.2}", 1000.0 * rate),
-        ]
-    });
-    table(body, &columns, rows);
 }
 
 /// At most about so many points, the first and the last among them: a curve of more looks the same.

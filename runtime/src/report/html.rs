@@ -15,7 +15,7 @@ use super::plain::{number, plural};
 use crate::error::{printable, show};
 use crate::event::Counters;
 use crate::page::chart::{Axis, Chart, brief};
-use crate::page::{document, escape, heading, rest, table, tiles};
+use crate::page::{self, document, escape, heading, table, tiles};
 use crate::store::record::Record;
 use crate::store::require_record;
 
@@ -176,18 +176,7 @@ fn operators(body: &mut String, log: &Log) {
         return;
     };
     body.push_str("<h2>Operators</h2>\n");
-    let columns = ["@operator or rule", "#children", "#finds", "#of 1,000"];
-    let rows = summary.operators.iter().take(ROWS_MAX).map(|operator| {
-        let rate = operator.finds as f64 / operator.trials.max(1) as f64;
-        vec![
-            escape(&printable(&operator.name)),
-            number(operator.trials),
-            number(operator.finds),
-            format!("{:.2}", 1000.0 * rate),
-        ]
-    });
-    table(body, &columns, rows);
-    rest(body, summary.operators.len(), ROWS_MAX);
+    page::operators(body, &summary.operators, ROWS_MAX);
 }
 
 /// How far inputs got and how differently they behaved.

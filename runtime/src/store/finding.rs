@@ -20,7 +20,7 @@ use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::from_text;
 use sandglass_engine::guidance::MadeBy;
 use sandglass_instrument::CostModel;
-use sandglass_sandbox::Limits;
+use sandglass_sandbox::{Limits, Options};
 use serde::{Deserialize, Serialize};
 
 use super::atomic::{self, Durability};
@@ -75,6 +75,9 @@ pub struct FindingRecord {
     /// Whether memory errors were looked for.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitize_heap: bool,
+    /// Functions of the target's allocator, as on the command line; absent if none were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocator: Vec<String>,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "super::record::is_plain")]
     pub cost_model: CostModel,
@@ -111,6 +114,36 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl FindingRecord {
+    /// Of an input under these limits, before anything else is known: texts are empty, numbers 0.
+    pub fn of(input: &[u8], limits: Limits) -> FindingRecord {
+        FindingRecord {
+            version: VERSION,
+            kind: String::new(),
+            key: String::new(),
+            title: String::new(),
+            exit: String::new(),
+            site: 0,
+            fuel: 0,
+            expected: None,
+            budget: None,
+            input_bytes: input.len() as u64,
+            input_hash: blake3::hash(input).to_hex().to_string(),
+            choices_hash: None,
+            target_hash: String::new(),
+            generator_hash: None,
+            args: Vec::new(),
+            stub_imports: false,
+            sanitize_heap: false,
+            allocator: Vec::new(),
+            cost_model: CostModel::Plain,
+            limits,
+            guidance: String::new(),
+            seed: 0,
+            trial: 0,
+            made_by: None,
+        }
+    }
+
     /// The name of the folder: no character that any file system minds.
     pub fn folder_name(&self) -> String {
         format!("{}-{}", self.kind, self.key)
@@ -217,6 +250,21 @@ pub fn repro_command(target: &str, place: &Path) -> String {
     printable(&command)
 }
 
+/// The same for an input or choices alone, which do not say how to look at them.
+pub fn repro_bare(target: &str, place: &Path, options: &Options) -> String {
+    repro_command(target, place) + &watching_flags(options.sanitize_heap, &options.allocator)
+}
+
+/// The flags that have memory errors looked for, a blank before each; none if they are not.
+pub fn watching_flags(sanitize_heap: bool, allocator: &[String]) -> String {
+    if !sanitize_heap {
+        return String::new();
+    }
+    let given = allocator.iter();
+    let given = given.map(|given| format!(" --allocator {}", quote(given)));
+    format!(" --sanitize heap{}", given.collect::<String>())
+}
+
 /// Quotes a word for a shell, if it needs it.
 pub fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -235,29 +283,17 @@ pub(crate) mod tests {
         let input = b"boom".to_vec();
         FindingFiles {
             record: FindingRecord {
-                version: VERSION,
                 kind: "trap".into(),
                 key: "00112233445566ff".into(),
                 title: "unreachable in parse".into(),
                 exit: "trap: unreachable".into(),
                 site: 77,
                 fuel: 123,
-                expected: None,
-                budget: None,
-                input_bytes: input.len() as u64,
-                input_hash: blake3::hash(&input).to_hex().to_string(),
-                choices_hash: None,
                 target_hash: "aa".into(),
-                generator_hash: None,
-                args: vec![],
-                stub_imports: false,
-                sanitize_heap: false,
-                cost_model: CostModel::Plain,
-                limits: super::super::record::tests::sample().limits,
                 guidance: "afl".into(),
                 seed: 1,
                 trial: 9,
-                made_by: None,
+                ..FindingRecord::of(&input, super::super::record::tests::sample().limits)
             },
             input,
             choices: None,

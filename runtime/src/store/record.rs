@@ -51,6 +51,9 @@ pub struct TargetRecord {
     /// Whether they are looked for in what enters the corpus, and in a share of the rest.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitize_sample: bool,
+    /// Functions of the target's allocator, as on the command line; absent if none were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocator: Vec<String>,
     /// What fuel counts; absent for plain counts.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub cost_model: CostModel,
@@ -209,6 +212,10 @@ impl Record {
                 fields.0.push(("coverage".into(), whose));
             }
         }
+        if !self.target.allocator.is_empty() {
+            let given = format!("{:?}", self.target.allocator);
+            fields.0.push(("allocator".into(), given));
+        }
         for (name, value) in &self.guidance.settings {
             fields.0.push((format!("setting `{name}`"), value.clone()));
         }
@@ -290,6 +297,7 @@ pub(crate) mod tests {
                 stub_imports: false,
                 sanitize_heap: false,
                 sanitize_sample: false,
+                allocator: Vec::new(),
                 cost_model: CostModel::Plain,
             },
             generator: None,

@@ -15,6 +15,8 @@ use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
 use crate::error::{OurFault, show, with_next};
+use crate::said::Said;
+use crate::stack::Ending;
 use crate::store::finding::quote;
 
 /// A generator's instance in a worker.
@@ -289,7 +291,10 @@ impl Exact {
         } = drawn;
         let replayed = Replayed {
             fuel_exact,
-            ending: self.ending_of(&frames, memory),
+            ending: Ending {
+                said: Said::of(outcome.exit, &stderr),
+                ..self.ending_of(&frames, memory)
+            },
             outcome,
             stdout,
             stderr,

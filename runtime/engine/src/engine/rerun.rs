@@ -12,7 +12,7 @@ use crate::batch::{Batch, Group, Plan, Scratch};
 use crate::choice::replay::{After, Replay};
 use crate::choice::{ChoicePlan, Source};
 use crate::finding::FindingKind;
-use crate::trial::{Outcome, Variant};
+use crate::trial::{Exit, Outcome, Variant};
 
 /// Of all trials, one of so many is run again. With three times the cost of a trial, the most that we
 /// have seen, these are 5 % of a campaign's time. A power of two, because every trial is asked.
@@ -69,10 +69,8 @@ impl Engine {
     ) -> Vec<Decision> {
         let mut decisions = Vec::new();
         for (index, outcome) in (first..).zip(outcomes) {
-            let kind = FindingKind::of(outcome.exit).filter(|kind| {
-                // A stack that grows below its end is seen in this variant alone.
-                matches!(kind, FindingKind::Memory | FindingKind::StackOverflow)
-            });
+            let is_of_memory = matches!(outcome.exit, Exit::Memory(_) | Exit::StackEnd);
+            let kind = FindingKind::of(outcome.exit).filter(|_| is_of_memory);
             if let (Some(kind), Some(detail)) = (kind, &outcome.detail) {
                 let trial = (reruns.trial(index), Variant::Heap);
                 decisions.push(self.find(kind, (outcome, detail), None, trial));
@@ -174,7 +172,7 @@ mod tests {
     use crate::conformance::{Trace, execute};
     use crate::engine::Config;
     use crate::feedback::Interest;
-    use crate::trial::{Exit, MemoryError};
+    use crate::trial::MemoryError;
     use crate::{State, guidance};
 
     const TRIALS: u64 = 10 * RERUN_EVERY;
@@ -297,7 +295,12 @@ mod tests {
     /// Traps and hangs of a rerun are no news: the fast variant saw them, or they are of the allocator.
     #[test]
     fn only_memory_errors_count() {
-        for exit in [Exit::Hang, Exit::Invalid, Exit::OutOfMemory] {
+        for exit in [
+            Exit::Hang,
+            Exit::Invalid,
+            Exit::OutOfMemory,
+            Exit::StackOverflow,
+        ] {
             let (engine, _, found) = campaign(true, |_| Some(exit));
             assert!(found.is_empty());
             assert!(engine.findings().is_empty());

@@ -22,9 +22,9 @@ pub struct Interest {
     pub all: Seen,
     /// Of valid runs alone; never more than `all`.
     pub valid: Seen,
-    /// Of findings but memory errors.
+    /// Of findings but those of memory.
     pub findings: FindingFilter,
-    /// Of memory errors: apart, because reruns see most of them, of which guidances must see nothing.
+    /// Of memory errors and ends of the stack: apart, because reruns see most of them, of which guidances must see nothing.
     pub memory: FindingFilter,
     /// Which runs are remarkably slow.
     pub slow: SlowFilter,
@@ -82,7 +82,7 @@ impl Interest {
     /// Where findings with this exit are recorded.
     pub(crate) fn findings_like(&self, exit: Exit) -> &FindingFilter {
         match exit {
-            Exit::Memory(_) => &self.memory,
+            Exit::Memory(_) | Exit::StackEnd => &self.memory,
             _ => &self.findings,
         }
     }
@@ -90,7 +90,7 @@ impl Interest {
     /// Records a finding.
     pub(crate) fn absorb_finding(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
         let findings = match exit {
-            Exit::Memory(_) => &mut self.memory,
+            Exit::Memory(_) | Exit::StackEnd => &mut self.memory,
             _ => &mut self.findings,
         };
         findings.absorb(exit, site, counts);

@@ -181,7 +181,10 @@ impl Guidance for Zeugma {
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         let exit = judged.outcome.exit;
-        if !matches!(exit, Exit::StackOverflow | Exit::OutOfMemory | Exit::Hang) {
+        if !matches!(
+            exit,
+            Exit::StackOverflow | Exit::StackEnd | Exit::OutOfMemory | Exit::Hang
+        ) {
             self.admit(judged);
         }
         Judgement::Discard

@@ -8,7 +8,6 @@ use crate::error::show;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::store::finding::repro_command;
 
 /// Of what failed, so much is printed; the reports have all.
 const FAILURES_MAX: usize = 50;
@@ -22,7 +21,7 @@ pub(super) fn print(out: &mut Sink, args: &CheckArgs, report: &Report) {
         for line in stack::lines(&one.frames).iter().take(FRAMES_MAX) {
             out.line(&format!("    {line}"));
         }
-        let command = repro_command(&args.target.to_string_lossy(), &one.path);
+        let command = one.replay(&args.target.to_string_lossy());
         out.line(&format!("    replay: {command}"));
     }
     if failures.len() > FAILURES_MAX {

@@ -9,7 +9,7 @@ use sandglass_engine::choice::text::HEADER;
 use sandglass_engine::{Interest, Variant};
 use sandglass_sandbox::{Limits, Options};
 
-use super::super::args::{CheckArgs, GuestArgs};
+use super::super::args::{CheckArgs, GuestArgs, SanitizeArg};
 use super::super::case::{self, Case, exact_for, read_finding};
 use crate::campaign::workers::Runner as _;
 use crate::check::known::Folder;
@@ -19,6 +19,7 @@ use crate::error::{printable, show};
 use crate::inputs::Input;
 use crate::report::plain::number;
 use crate::stack;
+use crate::store::finding::watching_flags;
 use crate::store::record::Record;
 use crate::target::{Exact, Module, Replayed, Target, Worker};
 
@@ -72,6 +73,9 @@ impl<'a> Checker<'a> {
             if self.args.guest.sanitize.is_none() {
                 options.sanitize_heap = record.target.sanitize_heap;
             }
+            if options.allocator.is_empty() && options.sanitize_heap {
+                options.allocator.clone_from(&record.target.allocator);
+            }
         }
         let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
         Ok((options, limits))
@@ -116,6 +120,7 @@ impl<'a> Checker<'a> {
                 let replayed = exact.replay(&input.bytes)?;
                 let mut one = checked(What::Input, &folder.name, &input.path, &replayed);
                 one.failure = Some("is a finding".to_owned());
+                one.flags = watching_flags(options.sanitize_heap, &options.allocator);
                 report.checked.push(one);
             } else {
                 self.passed.push(input.bytes.clone());
@@ -140,6 +145,10 @@ impl<'a> Checker<'a> {
         let replayed = self.replay(case)?;
         Ok(replayed.outcome.exit.is_finding().then(|| Checked {
             failure: Some("is a finding".to_owned()),
+            flags: watching_flags(
+                self.args.guest.sanitize == Some(SanitizeArg::Heap),
+                &self.args.guest.allocator,
+            ),
             ..checked(What::Input, group, &input.path, &replayed)
         }))
     }
@@ -170,6 +179,7 @@ impl<'a> Checker<'a> {
         if record.target_hash != self.module.hash && !self.module.is_property() {
             // Of another build `repro` takes the input alone.
             one.path = path.join("input");
+            one.flags = watching_flags(record.sanitize_heap, &record.allocator);
         }
         let is_slow = record.kind == "slow";
         let is_finding = outcome.exit.is_finding();
@@ -222,5 +232,6 @@ fn checked(what: What, group: &str, path: &Path, replayed: &Replayed) -> Checked
         frames: replayed.ending.frames.clone(),
         fuel: outcome.fuel,
         budget: None,
+        flags: String::new(),
     }
 }

@@ -1,0 +1,38 @@
+;; build: plain heap
+;; A gap above each frame that is understood; a frame without a constant size has none. Accesses that may be of two
+;; granules are looked at from both ends.
+(module
+  (memory 2)
+  (tag $tag)
+  (global $__stack_pointer (mut i32) (i32.const 65536))
+  (func $fill (param $at i32)
+    (i64.store offset=8 (local.get $at) (i64.const 0))
+    (i64.store offset=24 align=1 (local.get $at) (i64.const 0)))
+  (func $caller (param $early i32) (result i32)
+    (local $frame i32)
+    (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 48))))
+    (if (local.get $early) (then
+      (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 48)))
+      (return (i32.const 1))))
+    (call $fill (local.get $frame))
+    (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 48)))
+    (i32.const 0))
+  (func $leaf (param $index i32) (result i32)
+    (local $frame i32)
+    (local.set $frame (i32.sub (global.get $__stack_pointer) (i32.const 16)))
+    (i32.load (i32.add (local.get $frame) (local.get $index))))
+  (func $dynamic (param $bytes i32)
+    (local $frame i32)
+    (local.set $frame (i32.sub (global.get $__stack_pointer) (local.get $bytes)))
+    (global.set $__stack_pointer (local.get $frame))
+    (call $fill (local.get $frame))
+    (global.set $__stack_pointer (i32.add (local.get $frame) (local.get $bytes))))
+  (func $catches (result i32)
+    (local $frame i32)
+    (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 16))))
+    (block $caught
+      (try_table (catch $tag $caught)
+        (call $fill (local.get $frame))))
+    (global.set $__stack_pointer (local.get $frame))
+    (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 16)))
+    (i32.const 0)))
