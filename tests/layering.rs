@@ -24,6 +24,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("anyhow", &["runtime"]),
     ("clap", &["runtime", "benches"]),
     ("walrus", &["instrument"]),
+    ("ratatui", &["runtime"]),
     ("libc", &["runtime/sandbox", "runtime", "benches", "tests"]),
 ];
 

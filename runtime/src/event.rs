@@ -70,6 +70,14 @@ pub struct Start {
 pub struct Resumed {
     /// Executions so far.
     pub execs: u64,
+    /// Executions when the corpus last grew.
+    pub last_new_exec: u64,
+    /// Name of the guidance.
+    pub guidance: String,
+    /// Seed of the campaign.
+    pub seed: u64,
+    /// Fuel limit of each execution.
+    pub fuel_limit: u64,
     /// Time of all sessions so far.
     pub elapsed_ms: u64,
 }
@@ -155,6 +163,9 @@ pub struct Pulse {
     /// The counters.
     #[serde(flatten)]
     pub counters: Counters,
+    /// What the guidance's operators or rules have led to, where it counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<OperatorRecord>,
     /// Time of all sessions.
     pub elapsed_ms: u64,
     /// Rate since the last pulse.
@@ -343,6 +354,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), event);
         let pulse = Event::Pulse(Pulse {
             counters: Counters::default(),
+            operators: Vec::new(),
             elapsed_ms: 1,
             execs_per_sec: 2,
         });

@@ -1,5 +1,5 @@
 //! Reporters: what a user sees of a campaign, made from events and nothing else. While it runs these
-//! are lines (`plain.rs`, `json.rs`); afterwards its log makes a page (`log.rs`, `html.rs`).
+//! are lines (`plain.rs`, `json.rs`), or a screen for who watches (`screen.rs`); afterwards its log makes a page (`log.rs`, `html.rs`).
 //!
 //! A reporter can be slow or broken (a closed pipe) without consequence: it is
 //! told about events and asked nothing.
@@ -12,6 +12,7 @@ pub mod html;
 pub mod json;
 pub mod log;
 pub mod plain;
+pub mod screen;
 
 /// Somebody who is told what happens.
 pub trait Reporter {

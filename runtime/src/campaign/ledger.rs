@@ -96,6 +96,10 @@ impl<'a> Ledger<'a> {
         self.store.restore_corpus(testcases)?;
         self.emit(Event::Resumed(Resumed {
             execs: engine.stats().execs,
+            last_new_exec: self.last_new_exec,
+            guidance: self.record.guidance.name.clone(),
+            seed: self.record.guidance.seed,
+            fuel_limit: self.record.limits.fuel,
             elapsed_ms: self.clock.elapsed_ms(),
         }));
         Ok(())
@@ -297,6 +301,7 @@ impl<'a> Ledger<'a> {
             execs_per_sec: rate(counters.execs - self.pulse_execs, since),
             elapsed_ms: self.clock.elapsed_ms(),
             counters: counters.clone(),
+            operators: engine.operators(),
         });
         self.pulse_execs = counters.execs;
         self.last_pulse = Instant::now();

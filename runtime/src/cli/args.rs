@@ -115,6 +115,9 @@ pub struct FuzzArgs {
     /// One JSON object a line, the last one is the summary
     #[arg(long)]
     pub json: bool,
+    /// Lines and no status screen, on a terminal too
+    #[arg(long, conflicts_with = "json")]
+    pub plain: bool,
     /// An input is slow when its fuel exceeds N times what its size explains; 0 = never
     #[arg(long = "slow-factor", value_name = "N", default_value_t = 100)]
     pub slow_factor: u64,

@@ -169,6 +169,7 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         coverage: CoverageArg::Target,
         out: Some(folder.to_owned()),
         json: false,
+        plain: true,
         slow_factor: SLOW_FACTOR,
         max_choices: None,
         paranoid: 0,

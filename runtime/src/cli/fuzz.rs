@@ -8,16 +8,18 @@ use crate::config::CampaignConfig;
 use crate::error::exit_code;
 use crate::report::json::Json;
 use crate::report::plain::Plain;
+use crate::report::screen::{Look, Screen};
 use crate::report::{Reporter, Sink};
 
 pub(super) fn run(args: FuzzArgs) -> Result<u8> {
-    let is_json = args.json;
+    let (is_json, is_plain) = (args.json, args.plain);
     let config = CampaignConfig::new(args)?;
     let interrupted = super::interruption()?;
-    let mut reporter: Box<dyn Reporter + Send> = if is_json {
-        Box::new(Json::new(Sink::stdout()))
-    } else {
-        Box::new(Plain::new(Sink::stdout(), &config.module.path, &config.out))
+    let (target, root) = (&config.module.path, &config.out);
+    let mut reporter: Box<dyn Reporter + Send> = match Look::of_stdout() {
+        _ if is_json => Box::new(Json::new(Sink::stdout())),
+        Look::Screen { colours } if !is_plain => Box::new(Screen::stdout(target, root, colours)),
+        _ => Box::new(Plain::new(Sink::stdout(), target, root)),
     };
     let summary = start(config, &mut *reporter, interrupted)?;
     Ok(

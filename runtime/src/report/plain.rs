@@ -205,7 +205,7 @@ pub fn number(value: u64) -> String {
 }
 
 /// Time as `12s`, `3m12s` or `2h05m`.
-fn clock(elapsed_ms: u64) -> String {
+pub(super) fn clock(elapsed_ms: u64) -> String {
     let seconds = elapsed_ms / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, _) => format!("{}.{}s", seconds, elapsed_ms % 1000 / 100),
