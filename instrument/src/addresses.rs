@@ -14,7 +14,7 @@ use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, LoadSimdKind, Value as Numbe
 use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module};
 
 use crate::GRANULE_SHIFT;
-use crate::emit::Place;
+use crate::emit::{Place, nested};
 
 /// Bytes between two blocks at least: accesses from one base that are closer lie in one block.
 pub(crate) const RED_ZONE: u64 = 16;
@@ -430,19 +430,6 @@ fn combined(op: BinaryOp, left: Value, right: Value) -> Value {
         | (BinaryOp::I32Add | BinaryOp::I32And, Constant(_), Frame) => Frame,
         (BinaryOp::I32Add, Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
         _ => Unknown,
-    }
-}
-
-fn nested(instr: &Instr) -> Vec<InstrSeqId> {
-    match instr {
-        Instr::Block(ir::Block { seq })
-        | Instr::Loop(ir::Loop { seq })
-        | Instr::TryTable(ir::TryTable { seq, .. }) => vec![*seq],
-        Instr::IfElse(ir::IfElse {
-            consequent,
-            alternative,
-        }) => vec![*consequent, *alternative],
-        _ => Vec::new(),
     }
 }
 

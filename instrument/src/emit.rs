@@ -251,3 +251,29 @@ pub(crate) fn sequences(func: &LocalFunction) -> Vec<InstrSeqId> {
     }
     found
 }
+
+/// The sequences within an operator.
+pub(crate) fn nested(instr: &Instr) -> Vec<InstrSeqId> {
+    match instr {
+        Instr::Block(ir::Block { seq })
+        | Instr::Loop(ir::Loop { seq })
+        | Instr::TryTable(ir::TryTable { seq, .. }) => vec![*seq],
+        Instr::IfElse(ir::IfElse {
+            consequent,
+            alternative,
+        }) => vec![*consequent, *alternative],
+        _ => Vec::new(),
+    }
+}
+
+/// The number on the stack as 64 bits: zeros above it, floats by their bits.
+pub(crate) fn widen(code: &mut Code, ty: ValType) {
+    match ty {
+        ValType::I32 => code.un(UnaryOp::I64ExtendUI32),
+        ValType::F32 => code
+            .un(UnaryOp::I32ReinterpretF32)
+            .un(UnaryOp::I64ExtendUI32),
+        ValType::F64 => code.un(UnaryOp::I64ReinterpretF64),
+        _ => code,
+    };
+}

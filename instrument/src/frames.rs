@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, BinaryOp, Instr, InstrSeqId, Value as Number};
 use walrus::{GlobalId, LocalFunction, LocalId};
 
-use crate::emit::{Place, sequences};
+use crate::emit::{Place, nested, sequences};
 
 /// Frames are multiples of this: the alignment of the stack.
 pub(crate) const STACK_ALIGNMENT: u32 = 16;
@@ -112,16 +112,7 @@ impl Walk<'_> {
     fn sequence(&mut self, id: InstrSeqId) {
         let func = self.func;
         for (position, (instr, _)) in func.block(id).instrs.iter().enumerate() {
-            let inner = match instr {
-                Instr::Block(ir::Block { seq })
-                | Instr::Loop(ir::Loop { seq })
-                | Instr::TryTable(ir::TryTable { seq, .. }) => vec![*seq],
-                Instr::IfElse(ir::IfElse {
-                    consequent,
-                    alternative,
-                }) => vec![*consequent, *alternative],
-                _ => Vec::new(),
-            };
+            let inner = nested(instr);
             if inner.is_empty() {
                 self.operator(instr, (id, position));
                 continue;

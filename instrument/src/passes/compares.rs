@@ -22,11 +22,11 @@ mod sites;
 
 use std::collections::BTreeMap;
 
-use walrus::ir::{BinaryOp, Instr, UnaryOp};
+use walrus::ir::{BinaryOp, Instr};
 use walrus::{FunctionBuilder, FunctionId, LocalId, MemoryId, Module, ValType};
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
-use crate::emit::{Code, Place, rewrite};
+use crate::emit::{Code, Place, rewrite, widen};
 use crate::layout::{COMPARE_BYTES, COMPARE_SLOTS};
 use sites::Sites;
 
@@ -210,15 +210,4 @@ impl TextKind {
     fn sized(self) -> bool {
         !matches!(self, TextKind::Unbounded)
     }
-}
-
-fn widen(code: &mut Code, ty: ValType) {
-    match ty {
-        ValType::I32 => code.un(UnaryOp::I64ExtendUI32),
-        ValType::F32 => code
-            .un(UnaryOp::I32ReinterpretF32)
-            .un(UnaryOp::I64ExtendUI32),
-        ValType::F64 => code.un(UnaryOp::I64ReinterpretF64),
-        _ => code,
-    };
 }

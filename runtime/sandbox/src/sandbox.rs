@@ -231,14 +231,7 @@ impl Sandbox {
     /// # Panics
     /// When the program was not built to ([`Build::Profile`]).
     pub fn profile(&mut self, input: &[u8]) -> Profiled {
-        let (exit, site) = match self.call(input) {
-            Ok(answer) => (answered(answer), 0),
-            Err(error) => {
-                let (exit, site, _) = self.ended(&error, false);
-                (exit, site)
-            }
-        };
-        let outcome = self.observe(input, exit, site, None, true);
+        let outcome = self.ran(input);
         let host = self.live().store.data();
         let tree = host.tree.as_ref().expect("built for profiles");
         let profile = Profile {
@@ -255,6 +248,18 @@ impl Sandbox {
         }
     }
 
+    /// Runs one input, with every detail and no stack.
+    fn ran(&mut self, input: &[u8]) -> Outcome {
+        let (exit, site) = match self.call(input) {
+            Ok(answer) => (answered(answer), 0),
+            Err(error) => {
+                let (exit, site, _) = self.ended(&error, false);
+                (exit, site)
+            }
+        };
+        self.observe(input, exit, site, None, true)
+    }
+
     /// Runs one input and says which of its bytes decided what. What a command reads from its input
     /// is followed wherever it asks for it.
     ///
@@ -264,14 +269,7 @@ impl Sandbox {
         let labels = self.live().store.data().labels.clone();
         let labels = labels.expect("built to follow the input");
         labels.begin(limits);
-        let (exit, site) = match self.call(input) {
-            Ok(answer) => (answered(answer), 0),
-            Err(error) => {
-                let (exit, site, _) = self.ended(&error, false);
-                (exit, site)
-            }
-        };
-        let outcome = self.observe(input, exit, site, None, true);
+        let outcome = self.ran(input);
         let found = labels.read(outcome.clone(), outcome.input_bytes);
         self.reset();
         found

@@ -5,7 +5,7 @@ use walrus::ir::{self, BinaryOp, Instr, InstrLocId, UnaryOp};
 
 use super::operators;
 use super::walk::{Label, Use, Value, Walk};
-use crate::emit::Code;
+use crate::emit::{Code, widen};
 use crate::labels::{DependenceSite, Relation, SiteKind};
 
 impl Walk<'_> {
@@ -155,8 +155,8 @@ impl Walk<'_> {
             labels,
             |code| {
                 code.get(outcome);
-                operators::widen(code.get(a), ty);
-                operators::widen(code.get(b), ty);
+                widen(code.get(a), ty);
+                widen(code.get(b), ty);
             },
         );
         if decides(rest) {
@@ -186,7 +186,7 @@ impl Walk<'_> {
             let site = (loc, SiteKind::Compare, Relation::Eq, operators::width(ty));
             self.event(code, site, [value.label, Label::None], |code| {
                 code.get(outcome);
-                operators::widen(code.get(a), ty);
+                widen(code.get(a), ty);
                 code.i64(0);
             });
         }

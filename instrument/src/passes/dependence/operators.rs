@@ -7,7 +7,7 @@ use walrus::ir::{self, BinaryOp, InstrLocId, UnaryOp};
 use walrus::{FunctionId, ValType};
 
 use super::walk::{Label, Use, Value, Walk};
-use crate::emit::Code;
+use crate::emit::{Code, widen};
 use crate::labels::{Relation, SiteKind};
 
 /// The type of the operands and the relation, if it compares two numbers.
@@ -58,18 +58,6 @@ pub(super) fn width(ty: ValType) -> u8 {
         ValType::I64 | ValType::F64 => 8,
         _ => 4,
     }
-}
-
-/// The number on the stack as 64 bits.
-pub(super) fn widen(code: &mut Code, ty: ValType) {
-    match ty {
-        ValType::I32 => code.un(UnaryOp::I64ExtendUI32),
-        ValType::F32 => code
-            .un(UnaryOp::I32ReinterpretF32)
-            .un(UnaryOp::I64ExtendUI32),
-        ValType::F64 => code.un(UnaryOp::I64ReinterpretF64),
-        _ => code,
-    };
 }
 
 /// An operator with two operands that is no comparison of numbers.
