@@ -66,6 +66,8 @@ pub struct CampaignConfig {
     pub workers: usize,
     /// Whether what enters the corpus, and a share of the rest, is run again for memory errors.
     pub reruns: bool,
+    /// Whether the user asked for that, and is to be told if it cannot be done.
+    pub wants_reruns: bool,
     /// Compare every so many executions with a fresh instance; 0 = never.
     pub paranoid: u64,
     /// Whose edges are coverage.
@@ -106,6 +108,7 @@ impl CampaignConfig {
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;
         Ok(CampaignConfig {
             reruns,
+            wants_reruns: guest.sanitize.is_some() || !guest.allocator.is_empty(),
             out: args.out.unwrap_or_else(|| default_folder(&args.target)),
             options: options(&args.guest, &args.target),
             reset,

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use sandglass_engine::guidance::InputKind;
 use sandglass_engine::{Config, Engine, State, Token};
 use sandglass_instrument::tokens::tokens;
-use sandglass_sandbox::{Limits, on_guest_thread};
+use sandglass_sandbox::{Build, Limits, on_guest_thread};
 
 use super::budget::Clock;
 use super::limits::{self, MEASURED_SEEDS_MAX};
@@ -45,6 +45,7 @@ impl Starting {
         let target = Target::of_campaign(module, options, config.reset, config.reruns)?
             .with_generator(config.generator.clone())?
             .with_coverage(config.coverage);
+        config.reruns = config.reruns && can_rerun(&target, &mut config)?;
         let opened = store::open(&config.out)?;
         if let Some(before) = &opened.record {
             // What was measured then is part of the campaign now.
@@ -94,6 +95,21 @@ impl Starting {
             reporter,
         };
         run(session, engine, store, &mut pool, is_resumed)
+    }
+}
+
+/// Whether the build that watches memory starts: a target may do wrong before its first input. Errs if it does not
+/// and the user wants it.
+fn can_rerun(target: &Target, config: &mut CampaignConfig) -> Result<bool> {
+    let limits = config.wanted.for_measuring();
+    match target.sandbox(Build::Heap, &limits) {
+        Ok(_) => Ok(true),
+        Err(error) if config.wants_reruns => Err(error),
+        Err(error) => {
+            let text = format!("memory errors are not looked for: {error:#}");
+            config.warnings.push(text);
+            Ok(false)
+        }
     }
 }
 

@@ -124,6 +124,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
     let guidance = config::guidance(None, &module, false)?;
     Ok(CampaignConfig {
         reruns: config::reruns(None, &module, Reset::Hot, &[])?,
+        wants_reruns: false,
         guidance,
         choice_bytes_max: guidance.choice_bytes_max(),
         module,
