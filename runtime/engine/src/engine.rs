@@ -4,17 +4,13 @@
 //! state that can be written down and resumed. Everything is a function of the configuration and
 //! the outcomes; it does not know who executed the trials, how many there were at once, or when.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Group};
-use crate::choice::ChoiceSequence;
-use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
-use crate::dictionary::Token;
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
 use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
@@ -26,58 +22,17 @@ use crate::rng::Rng;
 use crate::settings::{SettingError, Settings};
 use crate::trial::{Detail, Exit, Outcome, StackKey, Status, Variant};
 
+mod config;
+mod decision;
 mod rerun;
+mod stats;
+
+pub use config::Config;
+pub use decision::Decision;
+pub use stats::Stats;
 
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
-
-/// What a campaign is, as far as the engine is concerned.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Everything random follows from it.
-    pub seed: u64,
-    /// How many edge probes the target has.
-    pub probes: u32,
-    /// The longest input that may be proposed; at least 1. Longer seeds are cut.
-    pub input_bytes_max: u32,
-    /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
-    pub choice_bytes_max: u32,
-    /// The user's inputs, in order.
-    pub seeds: Vec<Vec<u8>>,
-    /// The user's dictionary and tokens found in the program.
-    pub tokens: Vec<Token>,
-    /// Settings of the guidance, as the user gave them.
-    pub settings: BTreeMap<String, String>,
-    /// An input is slow if its fuel exceeds this times the expected; 0 for never.
-    pub slow_factor: u64,
-    /// Which types influence the target's branches; nothing for guidances that do not want it.
-    pub targets: Arc<Targets>,
-    /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
-    /// watched. Whoever says so asks for [`Engine::next_reruns`] after each batch.
-    pub reruns: bool,
-    /// The guidance.
-    pub spec: &'static Spec,
-}
-
-impl Config {
-    /// For tests and benches, which care about none of it: no seeds, no tokens, no settings, inputs
-    /// of up to 4,096 bytes, nothing counts as slow, nothing is run again. Campaigns of users say all of it.
-    pub fn bare(spec: &'static Spec, seed: u64, probes: u32) -> Config {
-        Config {
-            seed,
-            probes,
-            input_bytes_max: 4096,
-            choice_bytes_max: spec.choice_bytes_max(),
-            seeds: Vec::new(),
-            tokens: Vec::new(),
-            settings: BTreeMap::new(),
-            slow_factor: 0,
-            targets: Arc::default(),
-            reruns: false,
-            spec,
-        }
-    }
-}
 
 /// Why a state cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,105 +69,6 @@ impl fmt::Display for ResumeError {
 }
 
 impl std::error::Error for ResumeError {}
-
-/// Counts of a campaign. All are counts of trials, testcases, probes or fuel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stats {
-    /// Trials judged.
-    pub execs: u64,
-    /// Valid ones among them.
-    pub valid: u64,
-    /// Invalid ones among them.
-    pub invalid: u64,
-    /// Invalid ones for which there was no input: the generator rejected what it made, ran out of
-    /// choices, or emitted nothing. Shares of valid trials are published with and without them.
-    pub without_input: u64,
-    /// Findings among them.
-    pub findings: u64,
-    /// Different keys of findings.
-    pub unique_findings: u64,
-    /// Inputs reported as slow.
-    pub slow_findings: u64,
-    /// Probes hit by any run that was no finding.
-    pub edges: u32,
-    /// Probes that there are; 0 if the guidance looks at no coverage.
-    pub edges_total: u32,
-    /// Probes hit by valid runs.
-    pub valid_edges: u32,
-    /// Testcases.
-    pub corpus: u32,
-    /// Fuel of all trials.
-    pub fuel_total: u64,
-    /// Fuel of the dearest trial.
-    pub fuel_max: u64,
-    /// Trials in a full batch.
-    pub batch: u32,
-    /// Trials run again where memory is watched. They count for nothing else.
-    pub reruns: u64,
-    /// How many trials got to stage 1, to stage 2, and so on, or further; empty if none did.
-    pub stages: Vec<u64>,
-}
-
-/// What the engine made of a trial. Boring trials have none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// An input entered the corpus.
-    Kept {
-        /// Where it can be looked up.
-        id: TestcaseId,
-        /// Why.
-        reason: Reason,
-        /// Probes that no run had hit.
-        new_edges: u32,
-        /// How it was made, if the guidance can tell.
-        made_by: Option<MadeBy>,
-        /// The trial, counted from 0 over the campaign.
-        trial: u64,
-    },
-    /// A testcase was replaced by a shorter form of itself.
-    Trimmed {
-        /// Which.
-        id: TestcaseId,
-        /// Its length before.
-        from_bytes: u32,
-    },
-    /// A finding with detail.
-    Finding {
-        /// Which.
-        key: FindingKey,
-        /// Whether it is the first of this key.
-        first: bool,
-        /// How it ended.
-        exit: Exit,
-        /// Where it ended.
-        site: u32,
-        /// What it cost.
-        fuel: u64,
-        /// In which variant it was seen: a memory error is seen in no other.
-        variant: Variant,
-        /// The input.
-        input: Vec<u8>,
-        /// What it was made from, or what a property drew.
-        choices: Option<Box<ChoiceSequence>>,
-        /// How it was made, if the guidance can tell.
-        made_by: Option<MadeBy>,
-        /// The trial, counted from 0 over the campaign.
-        trial: u64,
-    },
-    /// An input that costs far more than its size leads one to expect.
-    Slow {
-        /// What it cost.
-        fuel: u64,
-        /// What the corpus led one to expect.
-        expected: u64,
-        /// The input.
-        input: Vec<u8>,
-        /// What it was made from, or what a property drew.
-        choices: Option<Box<ChoiceSequence>>,
-        /// The trial, counted from 0 over the campaign.
-        trial: u64,
-    },
-}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.

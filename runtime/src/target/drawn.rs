@@ -13,7 +13,8 @@ use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome,
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
-use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker, fuel_exact};
+use super::exact::fuel_exact;
+use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
 use crate::said::Said;
 use crate::stack::Ending;

@@ -1,0 +1,56 @@
+//! What a campaign is, as far as the engine is concerned.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::choice::typed::Targets;
+use crate::dictionary::Token;
+use crate::guidance::Spec;
+
+/// What a campaign is, as far as the engine is concerned.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// How many edge probes the target has.
+    pub probes: u32,
+    /// The longest input that may be proposed; at least 1. Longer seeds are cut.
+    pub input_bytes_max: u32,
+    /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
+    pub choice_bytes_max: u32,
+    /// The user's inputs, in order.
+    pub seeds: Vec<Vec<u8>>,
+    /// The user's dictionary and tokens found in the program.
+    pub tokens: Vec<Token>,
+    /// Settings of the guidance, as the user gave them.
+    pub settings: BTreeMap<String, String>,
+    /// An input is slow if its fuel exceeds this times the expected; 0 for never.
+    pub slow_factor: u64,
+    /// Which types influence the target's branches; nothing for guidances that do not want it.
+    pub targets: Arc<Targets>,
+    /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
+    /// watched. Whoever says so asks for [`Engine::next_reruns`] after each batch.
+    pub reruns: bool,
+    /// The guidance.
+    pub spec: &'static Spec,
+}
+
+impl Config {
+    /// For tests and benches, which care about none of it: no seeds, no tokens, no settings, inputs
+    /// of up to 4,096 bytes, nothing counts as slow, nothing is run again. Campaigns of users say all of it.
+    pub fn bare(spec: &'static Spec, seed: u64, probes: u32) -> Config {
+        Config {
+            seed,
+            probes,
+            input_bytes_max: 4096,
+            choice_bytes_max: spec.choice_bytes_max(),
+            seeds: Vec::new(),
+            tokens: Vec::new(),
+            settings: BTreeMap::new(),
+            slow_factor: 0,
+            targets: Arc::default(),
+            reruns: false,
+            spec,
+        }
+    }
+}
