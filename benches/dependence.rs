@@ -8,29 +8,14 @@
 //! `CASE=name` measures one program.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::sync::Arc;
-
-use sandglass_benches::{Size, geometric_mean, heading, in_turns};
+use sandglass_benches::{Size, geometric_mean, heading, in_turns, programs, sandbox};
 use sandglass_engine::Interest;
-use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
-use sandglass_sandbox::{
-    Build, DependenceLimits, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox, on_guest_thread,
-};
+use sandglass_sandbox::{Build, DependenceLimits, on_guest_thread};
 
 fn main() {
     let size = Size::from_args();
     heading("dependence", size);
-    let mut programs = BENCH
-        .iter()
-        .map(|b| (b.name, b.wasm.to_vec(), b.input))
-        .collect::<Vec<_>>();
-    match subject("sqlite") {
-        Ok(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
-        Err(missing) => println!("{missing}"),
-    }
-    if let Ok(only) = std::env::var("CASE") {
-        programs.retain(|(name, ..)| *name == only);
-    }
+    let programs = programs();
     let rounds = size.pick(1, 15);
     println!(
         "{:12} {:>10} {:>7} {:>10} {:>7} {:>8}",
@@ -94,13 +79,4 @@ fn main() {
             geometric_mean(&memory_all)
         );
     }
-}
-
-fn sandbox(wasm: &[u8], build: Build) -> Sandbox {
-    let program = Program::build(wasm, build, &Options::default(), None).expect("builds");
-    let limits = Limits {
-        fuel: FUEL_LIMIT_MAX,
-        ..Limits::STANDARD
-    };
-    Sandbox::new(&Arc::new(program), &limits).expect("starts")
 }

@@ -11,32 +11,16 @@
 //! arm follows itself at once), so tight loops cannot come below that.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::sync::Arc;
-
-use sandglass_benches::{Size, geometric_mean, heading, in_turns};
+use sandglass_benches::{Size, geometric_mean, heading, in_turns, programs, sandbox};
 use sandglass_engine::Interest;
-use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
 use sandglass_instrument::{Probes, instrument};
-use sandglass_sandbox::{
-    Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox, on_guest_thread,
-};
+use sandglass_sandbox::{Build, on_guest_thread};
 use wasmtime::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 fn main() {
     let size = Size::from_args();
     heading("overhead", size);
-    let sqlite = subject("sqlite").ok();
-    let mut programs = BENCH
-        .iter()
-        .map(|b| (b.name, b.wasm.to_vec(), b.input))
-        .collect::<Vec<_>>();
-    match sqlite {
-        Some(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
-        None => println!("sqlite is not built: guests/build-subjects.sh sqlite"),
-    }
-    if let Ok(only) = std::env::var("CASE") {
-        programs.retain(|(name, ..)| *name == only);
-    }
+    let programs = programs();
     let rounds = size.pick(1, 31);
     let parts = [
         ("counts", true, false, false, false),
@@ -148,15 +132,6 @@ fn main() {
         geometric_mean(&profile_ratios),
         geometric_mean(&heap_ratios)
     );
-}
-
-fn sandbox(wasm: &[u8], build: Build) -> Sandbox {
-    let program = Program::build(wasm, build, &Options::default(), None).expect("builds");
-    let limits = Limits {
-        fuel: FUEL_LIMIT_MAX,
-        ..Limits::STANDARD
-    };
-    Sandbox::new(&Arc::new(program), &limits).expect("starts")
 }
 
 /// A module under plain wasmtime.

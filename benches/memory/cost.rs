@@ -17,30 +17,18 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use sandglass_benches::{Size, geometric_mean, heading, quantile, thread_cpu_ns};
-use sandglass_engine::Interest;
-use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
-use sandglass_sandbox::{
-    Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox, on_guest_thread,
+use sandglass_benches::{
+    Size, geometric_mean, heading, programs, quantile, sandbox, thread_cpu_ns,
 };
+use sandglass_engine::Interest;
+use sandglass_sandbox::{Build, on_guest_thread};
 
 fn main() {
     let size = Size::from_args();
     heading("memory", size);
-    let mut programs: Vec<_> = BENCH
-        .iter()
-        .map(|bench| (bench.name, bench.wasm.to_vec(), bench.input))
-        .collect();
-    match subject("sqlite") {
-        Ok(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
-        Err(missing) => println!("{missing}"),
-    }
-    if let Ok(only) = std::env::var("CASE") {
-        programs.retain(|(name, ..)| *name == only);
-    }
+    let programs = programs();
     let rounds = size.pick(1, 41);
     let only_heap = std::env::var_os("HEAP").is_some();
     // Compiling SQLite takes longer than a test should.
@@ -114,12 +102,7 @@ fn main() {
 
 /// A run in a sandbox of its own, which must end well.
 fn in_sandbox(name: &str, wasm: &[u8], build: Build, input: &[u8]) -> impl FnMut() {
-    let program = Program::build(wasm, build, &Options::default(), None).expect("builds");
-    let limits = Limits {
-        fuel: FUEL_LIMIT_MAX,
-        ..Limits::STANDARD
-    };
-    let mut sandbox = Sandbox::new(&Arc::new(program), &limits).expect("starts");
+    let mut sandbox = sandbox(wasm, build);
     let interest = Interest::new(sandbox.program().probe_map().probes.len() as u32, 0);
     move || {
         let exit = sandbox.run(input, &interest, false).exit;

@@ -5,7 +5,11 @@
 //! nothing fails because of a time.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+use std::sync::Arc;
 use std::time::Instant;
+
+use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
+use sandglass_sandbox::{Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox};
 
 pub mod results;
 pub mod stats;
@@ -36,6 +40,35 @@ impl Size {
             Size::Large => large,
         }
     }
+}
+
+/// The programs that builds are compared on, with the input of each: the six, without SQLite where that is not
+/// built, and an n-body. `CASE=name` leaves one.
+pub fn programs() -> Vec<(&'static str, Vec<u8>, &'static [u8])> {
+    let mut programs = BENCH
+        .iter()
+        .map(|bench| (bench.name, bench.wasm.to_vec(), bench.input))
+        .collect::<Vec<_>>();
+    match subject("sqlite") {
+        Ok(wasm) => programs.push(("sqlite", wasm, BENCH_SQLITE_INPUT)),
+        Err(missing) => println!("{missing}"),
+    }
+    if let Ok(only) = std::env::var("CASE") {
+        programs.retain(|(name, ..)| *name == only);
+    }
+    programs
+}
+
+/// An instance of a module whose runs may take as much fuel as there is. On a guest thread only.
+///
+/// Panics if the module cannot be built or started.
+pub fn sandbox(wasm: &[u8], build: Build) -> Sandbox {
+    let program = Program::build(wasm, build, &Options::default(), None).expect("builds");
+    let limits = Limits {
+        fuel: FUEL_LIMIT_MAX,
+        ..Limits::STANDARD
+    };
+    Sandbox::new(&Arc::new(program), &limits).expect("starts")
 }
 
 /// Nanoseconds per call of several things measured in turns: for each the 20th percentile of
