@@ -26,6 +26,7 @@
 //! - nothing is made from an empty mutant, and none becomes a parent: Perun wastes a turn on it;
 //! - with defect D8 Perun ends the campaign; here the mutant is lost, and nothing else;
 //! - in compat mode the kind of the first seed is that of all, since rules for text break off on bytes;
+//! - there is a bound to the mutants that are kept, which Perun has on disk: see `room.rs`;
 //! - a rule ends early once a mutant is four times its limit, which is a gigabyte otherwise;
 //! - visits are planned ahead as if nothing interesting came of them.
 
@@ -37,6 +38,7 @@ mod lines;
 mod markup;
 mod options;
 mod parents;
+mod room;
 mod rules;
 mod sharing;
 mod size;
@@ -94,6 +96,7 @@ fn new(settings: &Settings) -> Strategy {
         hits: vec![0; BUILT_IN as usize + custom.rules().len()],
         tried: vec![[0; 2]; BUILT_IN as usize + custom.rules().len()],
         threshold: options.threshold,
+        room: options.room,
         options,
         custom,
         seed: 0,
@@ -148,6 +151,7 @@ pub struct Perun {
     /// Whether cost decides who is interesting; else every mutant is checked at once.
     has_gate: bool,
     threshold: threshold::Threshold,
+    room: room::Room,
     /// What is left of the gathering phase.
     execs_left: u32,
     /// What the gathering phase has found.
@@ -375,7 +379,8 @@ impl Perun {
     ///
     /// Interest is all that changes what comes next, so visits planned ahead end here.
     fn succeed(&mut self, judged: &Judged<'_>, rule: Rule, cost: u64, verdict: Verdict) -> bool {
-        if judged.detail.input.is_empty() {
+        let bytes = judged.detail.input.len();
+        if bytes == 0 || !self.room.fits(bytes, cost) {
             return false;
         }
         let visit = self.visit.as_ref().expect("a mutant is of a visit");
@@ -390,6 +395,7 @@ impl Perun {
         if !is_new {
             return false;
         }
+        self.room.take(bytes, cost);
         self.hit(rule);
         self.tried[rule as usize][1] += 1;
         if self.has_gate {
@@ -546,9 +552,10 @@ impl Guidance for Perun {
         }
     }
 
-    fn kept(&mut self, _: &View<'_>, id: TestcaseId, _: &Judged<'_>) {
+    fn kept(&mut self, view: &View<'_>, id: TestcaseId, _: &Judged<'_>) {
         if let Some(number) = self.newborn {
-            Arc::make_mut(&mut self.parents).name(number, id);
+            let bytes = view.corpus.get(id).bytes.clone();
+            Arc::make_mut(&mut self.parents).name(number, id, bytes);
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{Check, Places};
 use super::custom;
 use super::kind::{Family, Kind};
+use super::room::Room;
 use super::sharing::Sharing;
 use super::size::SizeLimit;
 use super::threshold::Threshold;
@@ -86,6 +87,12 @@ const TYPE: Setting = Setting {
         names: &["content", "text", "markup", "binary"],
     },
 };
+const MEMORY: Setting = Setting::number(
+    "memory-mb",
+    "megabytes of interesting mutants; beyond them only what is a hundredth dearer than any before is kept",
+    1..=u32::MAX as u64,
+    512,
+);
 const COMPAT: Setting = Setting::switch("compat", "with the defects of Perun 0.21.8", false);
 
 /// All of them.
@@ -102,6 +109,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     PLACES,
     DEGRADATION,
     TYPE,
+    MEMORY,
     COMPAT,
 ];
 
@@ -116,6 +124,7 @@ pub(super) struct Options {
     pub(super) has_gate: bool,
     pub(super) check: Check,
     family: Option<Family>,
+    pub(super) room: Room,
     pub(super) is_compat: bool,
 }
 
@@ -149,6 +158,7 @@ impl Options {
                 is_compat,
             },
             family: families[index(TYPE)],
+            room: Room::new(number(MEMORY) * 1_000_000),
             is_compat,
         }
     }

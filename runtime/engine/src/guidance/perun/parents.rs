@@ -142,11 +142,12 @@ impl Parents {
         }
     }
 
-    /// Learns a parent's place in the corpus, if it is one.
-    pub(super) fn name(&mut self, number: u32, id: TestcaseId) {
+    /// Learns a parent's place in the corpus, if it is one, and shares its bytes.
+    pub(super) fn name(&mut self, number: u32, id: TestcaseId, bytes: Arc<[u8]>) {
         let found = (self.parents.iter_mut()).find(|parent| parent.number == number);
         if let Some(parent) = found {
             parent.id = Some(id);
+            parent.bytes = bytes;
         }
     }
 

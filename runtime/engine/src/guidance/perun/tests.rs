@@ -174,6 +174,27 @@ fn by_content(of: &'static [(&'static [u8], u64)], other: u64) -> impl Fn(&[u8])
 }
 
 #[test]
+fn mutants_beyond_the_bound_of_memory_are_kept_only_if_they_are_far_dearer() {
+    let kept = |set: &[(&str, &str)]| {
+        let line = "word ".repeat(1_800);
+        let mut campaign = Campaign::new(&[&line], set);
+        // Every run is a little dearer than all before it.
+        let runs = std::cell::Cell::new(0);
+        let target = |_: &[u8]| {
+            runs.set(runs.get() + 1);
+            valid(if runs.get() == 1 { 1_000 } else { 2_000 + runs.get() })
+        };
+        campaign.run(1_000, &target);
+        (campaign.corpus.len(), campaign.perun.born)
+    };
+    let (bounded, parents) = kept(&[("memory-mb", "1")]);
+    assert_eq!(parents as usize, bounded);
+    // A million bytes hold some 110, and from 2,000 to 3,000 there are 40 steps of a hundredth.
+    assert!((100..170).contains(&bounded), "{bounded}");
+    assert!(kept(&[]).0 > 500);
+}
+
+#[test]
 fn the_median_is_rounded_down() {
     assert_eq!(median(vec![]), 0);
     assert_eq!(median(vec![7]), 7);
