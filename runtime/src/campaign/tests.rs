@@ -347,8 +347,9 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
 #[test]
 fn a_batch_that_becomes_slow_is_given_up_as_a_whole() {
     for workers in [1, 3] {
-        // On a busy machine the batches before may be slow as well, and then a part is judged.
-        let went_back = (0..10).any(|_| becomes_slow(workers) <= 3_000);
+        // On a busy machine the batches before may be slow as well, and then a part is judged: one of many
+        // tries must meet a quiet moment.
+        let went_back = (0..100).any(|_| becomes_slow(workers) <= 3_000);
         assert!(went_back, "workers {workers}");
     }
 }
