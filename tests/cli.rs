@@ -73,11 +73,16 @@ fn run_case(path: &Path) -> Result<(), String> {
             continue;
         };
         let rest = &with_finding(folder.path(), rest.trim_start());
+        let (rest, given) = match (verb, rest.split_once(' ')) {
+            ("EXITS", Some((code, rest))) => (rest, code.parse().map_err(|_| "no exit code")?),
+            _ => (&rest[..], 0),
+        };
         let code = match verb {
             "RUN" => 0,
             "FINDS" => 1,
             "FAIL" | "FULL" => 2,
             "REFUSED" => 4,
+            "EXITS" => given,
             // The module again, with one text in the place of another.
             "OTHER" => {
                 let (name, change) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -241,15 +246,23 @@ fn redact(text: &str) -> String {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let is_rate = line.contains(" execution") && line.contains("/s), ");
+        let is_libfuzzer_pulse = line.starts_with('#') && line.contains("\tpulse");
         let is_pulse = is_rate && !lines.peek().is_some_and(|next| next.starts_with("ended: "));
         if is_pulse
+            || is_libfuzzer_pulse
             || line.contains(r#"{"event":"pulse""#)
             || line.contains(r#"{"event":"checkpoint""#)
         {
             continue;
         }
         let mut line = line.to_owned();
-        for field in ["\"elapsed_ms\":", "\"execs_per_sec\":"] {
+        for field in [
+            "\"elapsed_ms\":",
+            "\"execs_per_sec\":",
+            " exec/s: ",
+            "stat::average_exec_per_sec:     ",
+            " runs in ",
+        ] {
             if let Some(at) = line.find(field) {
                 let start = at + field.len();
                 let digits = line[start..].bytes().take_while(u8::is_ascii_digit).count();

@@ -350,13 +350,22 @@ fn constant_address(expr: &ConstExpr) -> Option<u32> {
 
 /// The value with which the first global starts, if it can be a stack pointer: where linkers put it.
 pub(crate) fn stack_top(wasm: &[u8]) -> Option<u32> {
+    let mut pages = None;
     for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
-        if let Payload::GlobalSection(section) = payload {
-            let first = section.into_iter().next()?.ok()?;
-            if first.ty.mutable && first.ty.content_type == Type::I32 {
-                return constant_address(&first.init_expr).filter(|top| *top > 0);
+        match payload {
+            Payload::MemorySection(section) if pages.is_none() => {
+                pages = Some(section.into_iter().next()?.ok()?.initial);
             }
-            return None;
+            Payload::GlobalSection(section) => {
+                let first = section.into_iter().next()?.ok()?;
+                let is_pointer = first.ty.mutable && first.ty.content_type == Type::I32;
+                let top = constant_address(&first.init_expr).filter(|_| is_pointer)?;
+                // What begins beyond memory is no stack.
+                let is_in_memory =
+                    pages.is_none_or(|pages: u64| u64::from(top) <= pages.saturating_mul(1 << 16));
+                return Some(top).filter(|top| *top > 0 && is_in_memory);
+            }
+            _ => {}
         }
     }
     None
@@ -369,6 +378,21 @@ mod tests {
     fn find(text: &str) -> (HeapFunctions, HeapSupport) {
         HeapFunctions::find(&wat::parse_str(text).expect("assembles"), &[])
             .expect("nothing is given")
+    }
+
+    #[test]
+    fn a_stack_lies_in_memory() {
+        let top = |top: u32| {
+            let text = format!(
+                "(module (memory 2 4) (global (mut i32) (i32.const {})))",
+                top.cast_signed()
+            );
+            stack_top(&wat::parse_str(text).expect("assembles"))
+        };
+        assert_eq!(top(131_072), Some(131_072));
+        assert_eq!(top(131_073), None);
+        assert_eq!(top(u32::MAX - 15), None);
+        assert_eq!(top(0), None);
     }
 
     #[test]

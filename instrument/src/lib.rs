@@ -84,8 +84,11 @@ pub const ENTRY_POINTS: [&str; 4] = [
 /// The entry point of generators.
 const GENERATOR_ENTRY: &str = "sandglass_generate";
 
-/// Largest guest memory that any build supports, in pages of 64 KiB: 1 GiB.
-const MEMORY_PAGES_MAX: u64 = 16384;
+/// Largest guest memory that any build supports, in bytes: shadows and marks lie in memories of their own, beside
+/// it or above.
+pub const MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// The same in pages of 64 KiB.
+const MEMORY_PAGES_MAX: u64 = MEMORY_BYTES_MAX >> 16;
 
 /// An instrumented module.
 #[derive(Clone, Debug)]
@@ -115,10 +118,7 @@ pub fn instrument_with(
     probes: Probes,
     given: &[String],
 ) -> Result<Instrumented, InstrumentError> {
-    let facts = accept::check(
-        wasm,
-        &accept::AcceptLimits::standard(MEMORY_PAGES_MAX << 16),
-    )?;
+    let facts = accept::check(wasm, &accept::AcceptLimits::standard(MEMORY_BYTES_MAX))?;
     if probes.entry {
         facts.generator().or_else(|_| facts.target().map(|_| ()))?;
     }

@@ -25,6 +25,7 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -34,6 +35,7 @@ use sandglass_engine::Exit;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 
+use crate::error::show;
 use crate::target::{Exact, Module, Replayed, Reset, Target};
 
 /// How a module is called, and what it is given beside its input.
@@ -82,11 +84,17 @@ impl Boxed {
     /// Starts a module, under a name for messages.
     ///
     /// # Errors
-    /// When it is no module, has nothing to start, asks for what does not exist here, or does not come
+    /// When it is no module, has nothing to start or is a property, which would have nothing to draw from, asks for what does not exist here, or does not come
     /// through its set-up.
     pub fn new(name: &str, wasm: Vec<u8>, call: Call, limits: &Limits) -> Result<Boxed> {
         let accept = AcceptLimits::standard(limits.memory_bytes);
         let module = Module::check(name, wasm, &accept)?;
+        if module.is_property() {
+            bail!(
+                "{}: a property makes its data itself; expected a program or a target of bytes",
+                show(Path::new(name))
+            );
+        }
         let options = Options {
             args: std::iter::once(name.to_owned()).chain(call.args).collect(),
             env: call.env,

@@ -211,12 +211,12 @@ impl Campaign<'_> {
         });
         self.last_batch = began.elapsed();
         match ran {
-            Ok(Ran::Cut) => self.give_up(before, &batch, seen, stacks)?,
+            Ok(Ran::Cut) => self.give_up(pool, before, &batch, (seen, stacks))?,
             Ok(Ran::Enough) => {
                 let mut decisions = self.engine.end_batch(judging);
-                let ran = self.run_reruns(pool, &mut decisions, &mut stacks);
+                let rerun = self.run_reruns(pool, &mut decisions, &mut stacks);
                 self.ledger.decided(decisions, stacks);
-                return ran;
+                rerun?;
             }
             Err(error) => {
                 // The same batch will fail again: the user should hear of what it found before.
@@ -230,21 +230,21 @@ impl Campaign<'_> {
         ran
     }
 
-    /// Has what is due of a batch run again for memory errors. Where that is given up, the session is
-    /// over, and whoever resumes it repeats the batch.
+    /// Has what is due of a batch run again for memory errors, all of it, late or not: what counts is what a
+    /// campaign of that length does. It is a fraction of the batch.
     fn run_reruns(
         &mut self,
         pool: &mut Pool,
         decisions: &mut Vec<Decision>,
         stacks: &mut Stacks,
-    ) -> Result<Ran> {
+    ) -> Result<()> {
         let Some(reruns) = self.engine.next_reruns() else {
-            return Ok(Ran::Enough);
+            return Ok(());
         };
         let (engine, ledger) = (&mut self.engine, &mut self.ledger);
         let replayer = &mut *self.replayer;
         let mut judged = 0;
-        let ran = pool.start(&reruns.batch).judge(&mut |outcomes| {
+        (pool.start_whole(&reruns.batch)).judge(&mut |outcomes| {
             let first = judged;
             symbolise(replayer, outcomes, stacks, |nth| {
                 (reruns.trial(first + nth), Variant::Heap)
@@ -254,9 +254,8 @@ impl Campaign<'_> {
             decisions.extend(found);
             judged += outcomes.len();
             Ok(ControlFlow::Continue(()))
-        });
-        self.is_tail |= !matches!(ran, Ok(Ran::Enough));
-        ran
+        })?;
+        Ok(())
     }
 
     /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
@@ -311,14 +310,14 @@ impl Campaign<'_> {
     /// checkpoint will be repeated, and the summary describes that one.
     fn give_up(
         &mut self,
+        pool: &mut Pool,
         before: Option<Engine>,
         batch: &Batch,
-        outcomes: Vec<Outcome>,
-        stacks: Stacks,
+        seen: (Vec<Outcome>, Stacks),
     ) -> Result<()> {
         self.is_tail = true;
         match before {
-            Some(before) => self.judge_prefix(before, batch, outcomes, stacks)?,
+            Some(before) => self.judge_prefix(pool, before, batch, seen)?,
             None => self.engine = self.ledger.back_to_checkpoint(&self.engine, self.config)?,
         }
         Ok(())
@@ -326,17 +325,19 @@ impl Campaign<'_> {
 
     fn judge_prefix(
         &mut self,
+        pool: &mut Pool,
         before: Engine,
         batch: &Batch,
-        mut outcomes: Vec<Outcome>,
-        stacks: Stacks,
+        (mut outcomes, mut stacks): (Vec<Outcome>, Stacks),
     ) -> Result<()> {
         self.engine = before.clone();
         let cut = self.engine.next_batch(outcomes.len() as u64);
         if is_prefix(&cut, batch) {
             outcomes.truncate(cut.len());
-            let decisions = self.engine.finish_batch(&cut, outcomes);
+            let mut decisions = self.engine.finish_batch(&cut, outcomes);
+            let rerun = self.run_reruns(pool, &mut decisions, &mut stacks);
             self.ledger.decided(decisions, stacks);
+            rerun?;
         } else {
             // A guidance that plans otherwise when it has less room: then the
             // batch counts for nothing.

@@ -31,6 +31,7 @@ pub mod export;
 mod fuzz;
 mod influence;
 mod inspect;
+mod libfuzzer;
 mod list;
 pub mod manual;
 mod min;

@@ -25,7 +25,7 @@ use crate::store::finding::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
 };
-use crate::target::{Coverage, Module, Reset, check_watchable};
+use crate::target::{Coverage, MEMORY_BYTES_MAX, Module, Reset, check_watchable};
 
 /// Threads at most: beyond it somebody mistyped.
 const WORKERS_MAX: usize = 256;
@@ -259,7 +259,7 @@ pub fn wanted_limits(args: &LimitArgs) -> Result<WantedLimits> {
             args.memory,
             standard.memory_bytes,
             64 << 10,
-            4 << 30,
+            MEMORY_BYTES_MAX,
         )?,
         call_depth: bounded(
             "--depth",

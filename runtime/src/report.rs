@@ -10,6 +10,7 @@ use crate::event::Event;
 
 pub mod html;
 pub mod json;
+pub mod libfuzzer;
 pub mod log;
 pub mod plain;
 pub mod screen;

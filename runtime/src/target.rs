@@ -29,9 +29,8 @@ use watchable::needs_marks;
 pub(crate) use watchable::unwatched;
 pub use worker::Worker;
 
-/// The most memory that a 32-bit memory can have: for verbs whose limit is
-/// known only after the module was read.
-pub const MEMORY_BYTES_MAX: u64 = 4 << 30;
+/// The most memory that a guest may have: for verbs whose limit is known only after the module was read.
+pub use sandglass_instrument::MEMORY_BYTES_MAX;
 
 /// A module that was read and accepted.
 #[derive(Clone, Debug)]

@@ -221,8 +221,14 @@ impl Heap {
                 self.shadow.allow(start, bytes);
             }
         }
+        // An allocator that gives out the stack gets no check there: frames write what they find as well.
+        let lies_in_frames = |address: u32, bytes: u32| {
+            let end = u64::from(address) + u64::from(bytes);
+            (self.frames).is_some_and(|(first, last)| address < last && end > first.into())
+        };
         if let Some((address, bytes)) = input
             && u64::from(address).is_multiple_of(GRANULE)
+            && !lies_in_frames(address, bytes)
         {
             let start = u64::from(address);
             let end = start + u64::from(bytes) / GRANULE * GRANULE;

@@ -8,6 +8,7 @@ use wasmtime::{Caller, Linker, WasmBacktrace};
 use crate::ending::{RawFrame, frames};
 use crate::heap::{Heap, Judged, cut};
 use crate::host::Host;
+use crate::shadow::GRANULE;
 
 /// Steps of looking for a block that cost one unit of fuel, as a shift.
 const STEPS_SHIFT: u32 = 3;
@@ -32,6 +33,8 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
             name,
             |mut caller: Caller<'_, Host>, address: i32, bytes: i32, writes: i32, site: i32| {
                 let [address, bytes] = [address, bytes].map(i32::cast_unsigned);
+                let bytes = bytes.min(left(&caller, address));
+                charge(&mut caller, steps(bytes))?;
                 let judged = heap(&mut caller).access(address, bytes, writes != 0);
                 or_end(&mut caller, judged, site)
             },
@@ -41,7 +44,8 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
             name,
             |mut caller: Caller<'_, Host>, kind: i32, a: i32, b: i32, c: i32, d: i32, site: i32| {
                 let args = [a, b, c, d].map(i32::cast_unsigned);
-                let judged = text(&mut caller, kind, args);
+                let (judged, cost) = text(&mut caller, kind, args);
+                charge(&mut caller, cost)?;
                 or_end(&mut caller, judged, site)
             },
         ),
@@ -115,6 +119,7 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
             name,
             |mut caller: Caller<'_, Host>, pointer: i32| -> wasmtime::Result<i32> {
                 let bytes = length(&caller, pointer.cast_unsigned());
+                charge(&mut caller, steps(bytes))?;
                 let judged = heap(&mut caller).access(pointer.cast_unsigned(), bytes, false);
                 or_end(&mut caller, judged, 0)?;
                 Ok(bytes.cast_signed())
@@ -162,6 +167,18 @@ fn length(caller: &Caller<'_, Host>, pointer: u32) -> u32 {
     end.map_or(text.len(), |n| n + 1) as u32
 }
 
+/// Bytes from an address to the end of memory: nobody uses more, and nobody need look at them.
+fn left(caller: &Caller<'_, Host>, address: u32) -> u32 {
+    let memory = caller.data().memory;
+    let bytes = memory.map_or(0, |memory| memory.data_size(caller) as u64);
+    bytes.saturating_sub(address.into()) as u32
+}
+
+/// What looking at so many bytes costs, in granules of the shadow.
+fn steps(bytes: u32) -> u64 {
+    u64::from(bytes) / GRANULE
+}
+
 fn charge(caller: &mut Caller<'_, Host>, steps: u64) -> wasmtime::Result<()> {
     let fuel = steps >> STEPS_SHIFT;
     match fuel > 0 && caller.data().charge(fuel) {
@@ -178,10 +195,10 @@ fn stack(caller: &mut Caller<'_, Host>) -> Option<Box<[RawFrame]>> {
     Some(cut(frames(&trace, &host.map, imported)))
 }
 
-/// Does what the function does without writing, and judges each range that it would use.
-fn text(caller: &mut Caller<'_, Host>, kind: i32, [a, b, c, d]: [u32; 4]) -> Judged<()> {
+/// Does what the function does without writing, and judges each range that it would use; and what that cost.
+fn text(caller: &mut Caller<'_, Host>, kind: i32, [a, b, c, d]: [u32; 4]) -> (Judged<()>, u64) {
     let Some(memory) = caller.data().memory else {
-        return Ok(());
+        return (Ok(()), 0);
     };
     let (bytes, host) = memory.data_and_store_mut(&mut *caller);
     let heap = host.heap.as_mut().expect("see `heap`");
@@ -195,37 +212,39 @@ fn text(caller: &mut Caller<'_, Host>, kind: i32, [a, b, c, d]: [u32; 4]) -> Jud
     let is_end = |byte: u8| byte == 0;
     let is = |wanted: u32| move |byte: u8| byte == wanted as u8;
     let (all, some_kind) = (u32::MAX, |text: Text| kind == text as i32);
-    if some_kind(Text::Length) {
-        return heap.access(a, until(a, all, &is_end), false);
-    }
-    if some_kind(Text::Find) {
+    // What it reads and what it writes: from where, and how much.
+    let nothing = (0, 0);
+    let (reads, writes) = if some_kind(Text::Length) {
+        ((a, until(a, all, &is_end)), nothing)
+    } else if some_kind(Text::Find) {
         let ends = |byte: u8| byte == 0 || byte == b as u8;
-        return heap.access(a, until(a, all, &ends), false);
-    }
-    if some_kind(Text::LengthIn) {
-        return heap.access(a, until(a, b, &is_end), false);
-    }
-    if some_kind(Text::FindIn) {
-        return heap.access(a, until(a, c, &is(b)), false);
-    }
-    if some_kind(Text::Fill) {
-        return heap.access(a, c, true);
-    }
-    // The others read from `b` and write to `a`: so much.
-    let (reads, writes) = if some_kind(Text::Copy) {
+        ((a, until(a, all, &ends)), nothing)
+    } else if some_kind(Text::LengthIn) {
+        ((a, until(a, b, &is_end)), nothing)
+    } else if some_kind(Text::FindIn) {
+        ((a, until(a, c, &is(b))), nothing)
+    } else if some_kind(Text::Fill) {
+        (nothing, (a, c))
+    } else if some_kind(Text::Copy) {
         let bytes = until(b, all, &is_end);
-        (bytes, bytes)
+        ((b, bytes), (a, bytes))
     } else if some_kind(Text::CopyPadded) {
-        (until(b, c, &is_end), c)
+        ((b, until(b, c, &is_end)), (a, c))
     } else if some_kind(Text::CopyCut) {
         let bytes = until(b, all, &is_end);
-        (bytes, bytes.min(c))
+        ((b, bytes), (a, bytes.min(c)))
     } else if some_kind(Text::CopyUntil) {
         let bytes = until(b, d, &is(c));
-        (bytes, bytes)
+        ((b, bytes), (a, bytes))
     } else {
-        (c, c)
+        ((b, c), (a, c))
     };
-    heap.access(b, reads, false)?;
-    heap.access(a, writes, true)
+    let (mut judged, mut cost) = (Ok(()), 0);
+    for ((at, length), is_written) in [(reads, false), (writes, true)] {
+        let left = bytes.len().saturating_sub(at as usize) as u32;
+        let length = length.min(left);
+        cost += steps(length);
+        judged = judged.and_then(|()| heap.access(at, length, is_written));
+    }
+    (judged, cost)
 }

@@ -83,7 +83,10 @@ impl Shadow {
         while at < end {
             let next = (at / GRANULE + 1) * GRANULE;
             let usable = match self.of(at) {
-                0 => GRANULE,
+                0 => {
+                    at = self.free_until(next, end);
+                    continue;
+                }
                 CONSTANT if !writes => GRANULE,
                 usable @ 1..8 => u64::from(usable),
                 _ => 0,
@@ -95,6 +98,17 @@ impl Shadow {
             at = next;
         }
         None
+    }
+
+    /// The first granule from `start` on of which not everything may be used; `end` if there is none before.
+    fn free_until(&self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return end;
+        }
+        let (first, last) = (start / GRANULE, end.div_ceil(GRANULE));
+        let granules = self.region.bytes(first as usize, (last - first) as usize);
+        let marked = granules.iter().position(|mark| *mark != 0);
+        marked.map_or(end, |n| (first + n as u64) * GRANULE)
     }
 
     /// The shadow of one address.

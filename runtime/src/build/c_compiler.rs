@@ -18,7 +18,10 @@ use super::compiler::{self, Compiler, Language};
 #[cfg(unix)]
 use super::undefined;
 #[cfg(unix)]
-use crate::{error::io, store::finding::quote};
+use crate::{
+    error::{io, with_next},
+    store::finding::quote,
+};
 
 /// Where a user says which compiler it is; then it is none of our business.
 const SET_BY_USERS: &[&str] = &["CC_wasm32_wasip1", "CC_wasm32-wasip1", "TARGET_CC"];
@@ -38,8 +41,16 @@ pub struct ForCargo {
 /// Without one there are none: most crates need none, and the others say so.
 #[cfg(unix)]
 pub fn find(folder: &Path, is_checked: bool) -> Result<ForCargo> {
-    if SET_BY_USERS.iter().any(|name| env::var_os(name).is_some()) {
-        return Ok(ForCargo::default());
+    let set = SET_BY_USERS.iter().find(|name| env::var_os(name).is_some());
+    match set {
+        Some(name) if is_checked => {
+            return Err(with_next(
+                format!("{name} is set: a compiler of yours does not check C for us"),
+                "the same command without that variable, or without --sanitize undefined",
+            ));
+        }
+        Some(_) => return Ok(ForCargo::default()),
+        None => {}
     }
     let work = tempfile::tempdir()?;
     let Ok(compiler) = Compiler::find(None, work.path()) else {

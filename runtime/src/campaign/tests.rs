@@ -329,6 +329,7 @@ fn a_batch_that_takes_too_long_is_given_up_and_repeated() {
         assert!(execs > 0, "workers {workers}");
         let (as_long, _) = undisturbed(execs);
         assert_eq!(summary.state_hash, as_long.state_hash, "{execs} executions");
+        assert_eq!(summary.counters, as_long.counters, "with its reruns");
         assert!(
             began.elapsed() < Duration::from_secs(6),
             "{:?}",

@@ -142,24 +142,32 @@ impl Pool {
 
     /// Has the helpers begin to run a batch. The caller may do something else, and then judges.
     pub fn start<'a>(&'a mut self, batch: &'a Arc<Batch>) -> Running<'a> {
+        let watch = Arc::clone(&self.watch);
+        self.start_watched(batch, watch)
+    }
+
+    /// The same, of a batch that is run to its end even where the session should have ended.
+    pub fn start_whole<'a>(&'a mut self, batch: &'a Arc<Batch>) -> Running<'a> {
+        self.start_watched(batch, Arc::new(Watch::new(Stop::default())))
+    }
+
+    fn start_watched<'a>(&'a mut self, batch: &'a Arc<Batch>, watch: Arc<Watch>) -> Running<'a> {
         // Waking somebody for a handful of trials costs more than running them.
         let is_shared = !self.helpers.is_empty() && batch.len() >= SLOT;
         Running {
-            job: is_shared.then(|| self.publish(batch)),
+            job: is_shared.then(|| self.publish(batch, &watch)),
             pool: self,
             batch,
+            watch,
         }
     }
 
-    fn run_alone(&mut self, batch: &Batch, judge: &mut Judge<'_>) -> Result<Ran> {
+    fn run_alone(&mut self, batch: &Batch, watch: &Watch, judge: &mut Judge<'_>) -> Result<Ran> {
         let mut outcomes = Vec::with_capacity(SLOT);
         for index in 0..batch.len() {
             let ran = self.own.run(batch, index);
             let is_last = index + 1 == batch.len() || ran.is_err();
-            let is_cut = !is_last
-                && ran
-                    .as_ref()
-                    .is_ok_and(|o| self.watch.ends(&mut self.own, o));
+            let is_cut = !is_last && ran.as_ref().is_ok_and(|o| watch.ends(&mut self.own, o));
             let failure = ran.map(|outcome| outcomes.push(outcome)).err();
             if outcomes.len() == SLOT || is_last || is_cut {
                 if judge(&mut outcomes)?.is_break() {
@@ -176,7 +184,7 @@ impl Pool {
         Ok(Ran::Enough)
     }
 
-    fn run_shared(&mut self, job: &Arc<Job>, judge: &mut Judge<'_>) -> Result<Ran> {
+    fn run_shared(&mut self, job: &Arc<Job>, watch: &Watch, judge: &mut Judge<'_>) -> Result<Ran> {
         let shared = Arc::clone(&self.shared);
         let mut in_order = InOrder::of(job, &shared, judge);
         while let Some(slots) = job.take() {
@@ -185,7 +193,7 @@ impl Pool {
                 in_order.advance();
             }
         }
-        self.wait(&mut in_order);
+        self.wait(&mut in_order, watch);
         in_order.advance();
         let ran = in_order.end();
         self.shared.withdraw(job);
@@ -193,27 +201,22 @@ impl Pool {
     }
 
     /// Hands a batch to the helpers.
-    fn publish(&mut self, batch: &Arc<Batch>) -> Arc<Job> {
+    fn publish(&mut self, batch: &Arc<Batch>, watch: &Arc<Watch>) -> Arc<Job> {
         let slots = job::slots_of(batch);
         if self.slots.len() < slots {
             self.slots = Arc::new((0..slots).map(|_| CachePadded::default()).collect());
         }
-        let job = Arc::new(Job::new(
-            batch,
-            &self.slots,
-            &self.watch,
-            self.helpers.len() + 1,
-        ));
+        let job = Arc::new(Job::new(batch, &self.slots, watch, self.helpers.len() + 1));
         self.shared.publish(&job);
         job
     }
 
     /// Judges what there is until every slot is done or given up.
-    fn wait(&mut self, in_order: &mut InOrder<'_>) {
+    fn wait(&mut self, in_order: &mut InOrder<'_>, watch: &Watch) {
         let began = Instant::now();
         while !in_order.job.is_done() {
             in_order.advance();
-            if self.shared.wait_a_little(in_order.job, began) && self.watch.is_overdue() {
+            if self.shared.wait_a_little(in_order.job, began) && watch.is_overdue() {
                 in_order.job.give_up();
             }
         }
@@ -229,6 +232,7 @@ pub struct Running<'a> {
     batch: &'a Arc<Batch>,
     /// What the helpers have; nothing if the coordinator is to run it alone.
     job: Option<Arc<Job>>,
+    watch: Arc<Watch>,
 }
 
 impl Running<'_> {
@@ -236,8 +240,8 @@ impl Running<'_> {
     /// and has it judged. Errs with the judge's error, or with the error of the earliest trial.
     pub fn judge(mut self, judge: &mut Judge<'_>) -> Result<Ran> {
         match self.job.take() {
-            Some(job) => self.pool.run_shared(&job, judge),
-            None => self.pool.run_alone(self.batch, judge),
+            Some(job) => self.pool.run_shared(&job, &self.watch, judge),
+            None => self.pool.run_alone(self.batch, &self.watch, judge),
         }
     }
 }
@@ -249,7 +253,7 @@ impl Drop for Running<'_> {
         {
             job.give_up();
             // Whoever drops it does not want to know how it ended.
-            let _ = (self.pool).run_shared(&job, &mut |_| Ok(ControlFlow::Break(())));
+            let _ = (self.pool).run_shared(&job, &self.watch, &mut |_| Ok(ControlFlow::Break(())));
         }
     }
 }

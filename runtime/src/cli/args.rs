@@ -118,6 +118,9 @@ pub struct FuzzArgs {
     /// Lines and no status screen, on a terminal too
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,
+    /// Take the arguments after `--`, name files and end as another fuzzer does
+    #[arg(long, value_name = "FUZZER", value_enum, conflicts_with_all = ["json", "plain"])]
+    pub compat: Option<CompatArg>,
     /// An input is slow when its fuel exceeds N times what its size explains; 0 = never
     #[arg(long = "slow-factor", value_name = "N", default_value_t = 100)]
     pub slow_factor: u64,
@@ -130,6 +133,13 @@ pub struct FuzzArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
+}
+
+/// See [`FuzzArgs::compat`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompatArg {
+    /// libFuzzer: -runs=N and the like, crash-SHA1, exit codes 77, 70, 71 and 72
+    Libfuzzer,
 }
 
 /// See [`FuzzArgs::coverage`].
@@ -145,7 +155,7 @@ pub enum CoverageArg {
 /// What one execution may take.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArgs {
-    /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M]
+    /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M; for `run` 10000M]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Limits")]
     pub fuel: Option<u64>,
     /// Memory of the guest [default: 256M]

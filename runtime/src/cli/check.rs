@@ -170,6 +170,7 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         out: Some(folder.to_owned()),
         json: false,
         plain: true,
+        compat: None,
         slow_factor: SLOW_FACTOR,
         max_choices: None,
         paranoid: 0,

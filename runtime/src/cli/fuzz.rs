@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::FuzzArgs;
+use super::args::{CompatArg, FuzzArgs};
 use crate::campaign::start::start;
 use crate::config::CampaignConfig;
 use crate::error::exit_code;
@@ -12,6 +12,9 @@ use crate::report::screen::{Look, Screen};
 use crate::report::{Reporter, Sink};
 
 pub(super) fn run(args: FuzzArgs) -> Result<u8> {
+    if let Some(CompatArg::Libfuzzer) = args.compat {
+        return super::libfuzzer::run(args);
+    }
     let (is_json, is_plain) = (args.json, args.plain);
     let config = CampaignConfig::new(args)?;
     let interrupted = super::interruption()?;

@@ -141,14 +141,14 @@ pub(super) fn is_folder_of_inputs(path: &Path) -> bool {
     path.is_dir() && !path.join("finding.json").exists()
 }
 
-/// Profiles are of inputs that are bytes.
+/// For verbs whose inputs are bytes.
 pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
     if !module.is_property() {
         return Ok(());
     }
     Err(with_next(
         format!(
-            "{}: a property makes its data itself; a profile needs a target of bytes",
+            "{}: a property makes its data itself; expected a target of bytes",
             show(path)
         ),
         "sandglass show TARGET.wasm FINDING    # what one run of it draws",

@@ -3,7 +3,8 @@
 //! Its output is ours, byte by byte, unless that is a terminal: a terminal is shown no control
 //! characters. How it ended is the exit code and, if it did not end well, a message.
 
-use std::io::{IsTerminal, Read as _, Write};
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -14,7 +15,7 @@ use sandglass_instrument::accept::AcceptLimits;
 use super::args::LimitArgs;
 use crate::boxed::{Boxed, Call, Output};
 use crate::config::wanted_limits;
-use crate::error::{exit_code, printable, show};
+use crate::error::{exit_code, io, printable, show};
 use crate::inputs::read_file;
 use crate::report::plain::number;
 use crate::target::MEMORY_BYTES_MAX;
@@ -85,19 +86,20 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
 /// Some seconds of work.
 const FUEL: u64 = 10_000_000_000;
 
+/// From whatever can be read: a pipe, too.
 fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {
-    if let Some(path) = path {
-        return read_file(path, bytes_max);
-    }
+    let (from, name): (Box<dyn Read>, String) = match path {
+        Some(path) => {
+            let file = File::open(path).map_err(|e| io(path, "read", &e))?;
+            (Box::new(file), show(path))
+        }
+        None => (Box::new(std::io::stdin().lock()), "standard input".into()),
+    };
     let mut input = Vec::new();
-    let mut stdin = std::io::stdin().lock().take(bytes_max + 1);
-    stdin
-        .read_to_end(&mut input)
-        .context("standard input: cannot be read")?;
+    (from.take(bytes_max + 1).read_to_end(&mut input))
+        .with_context(|| format!("{name}: cannot be read"))?;
     if input.len() as u64 > bytes_max {
-        bail!(
-            "standard input: more than {bytes_max} bytes, expected at most that; --max-len raises it"
-        );
+        bail!("{name}: more than {bytes_max} bytes, expected at most that; --max-len raises it");
     }
     Ok(input)
 }

@@ -182,7 +182,11 @@ fn mutants_beyond_the_bound_of_memory_are_kept_only_if_they_are_far_dearer() {
         let runs = std::cell::Cell::new(0);
         let target = |_: &[u8]| {
             runs.set(runs.get() + 1);
-            valid(if runs.get() == 1 { 1_000 } else { 2_000 + runs.get() })
+            valid(if runs.get() == 1 {
+                1_000
+            } else {
+                2_000 + runs.get()
+            })
         };
         campaign.run(1_000, &target);
         (campaign.corpus.len(), campaign.perun.born)

@@ -1,0 +1,169 @@
+//! `sandglass fuzz TARGET.wasm --compat libfuzzer -- FLAGS… CORPUS… | FILES…`: stands in for a libFuzzer
+//! binary, for drivers that know only those.
+//!
+//! In: libFuzzer's arguments. Out: its lines on standard error, its names of files, its exit codes. Folders are
+//! corpora, and the first of them gets what is new; if all are files, each is run once. As there, the
+//! first finding ends it. The campaign's own folder is a temporary one unless `--out` names it.
+
+mod flags;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use sandglass_sandbox::on_guest_thread;
+
+use super::args::FuzzArgs;
+use super::case::{exact_for, read_file};
+use crate::campaign::start::start;
+use crate::config::CampaignConfig;
+use crate::corpora::{Tool, export};
+use crate::error::{exit_code, show};
+use crate::event::Ended;
+use crate::inputs;
+use crate::report::Sink;
+use crate::report::libfuzzer::{Lines, Seen, finding, prefix};
+use crate::store::atomic::{Durability, write_plain};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module};
+use flags::Flags;
+
+/// An artefact of any size that a campaign can have.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
+/// What a shell gives who was interrupted, in libFuzzer's own list.
+const INTERRUPTED: u8 = 72;
+
+pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
+    let flags = Flags::parse(&std::mem::take(&mut args.guest.args))?;
+    let mut out = Sink::new(Box::new(std::io::stderr()));
+    for warning in &flags.warnings {
+        out.line(&format!("WARNING: {warning}"));
+    }
+    args.corpus.extend(flags.paths.iter().cloned());
+    if !args.corpus.is_empty() && args.corpus.iter().all(|path| path.is_file()) {
+        return run_files(&args, &flags, &mut out);
+    }
+    fuzz(args, &flags, out)
+}
+
+/// Runs each file once.
+fn run_files(args: &FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let files = &args.corpus;
+    out.line(&format!("Running: {} inputs 1 time(s) each.", files.len()));
+    for file in files {
+        out.line(&format!("Running: {}", show(file)));
+        let case = read_file(file, &args.guest)?;
+        let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+        let (replayed, _) =
+            on_guest_thread(|| case.replay(&mut Exact::new(&target, &limits), &target))?;
+        let exit = replayed.outcome.exit;
+        if exit.is_finding() {
+            let seen = Seen {
+                kind: exit.kind().to_owned(),
+                title: replayed.ending.title(exit),
+                stack: replayed.ending.lines(),
+                folder: String::new(),
+            };
+            finding(out, &seen);
+            return Ok(flags.exit_code(&seen.kind));
+        }
+        out.line(&format!("Executed {}", show(file)));
+    }
+    Ok(exit_code::FINE)
+}
+
+fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
+    flags.apply(&mut args);
+    let first = args.corpus.first().cloned();
+    if let Some(folder) = &first
+        && !folder.is_dir()
+    {
+        bail!(
+            "{}: not a folder; expected folders, or files alone",
+            show(folder)
+        );
+    }
+    // Lives until the end, and what is in it that long.
+    let temporary = tempfile::tempdir()?;
+    let root = (args.out).get_or_insert_with(|| temporary.path().join("campaign"));
+    let root = root.clone();
+    let mut config = CampaignConfig::new(args)?;
+    // The corpus is run whatever -runs says.
+    let inputs = config.inputs.len() as u64;
+    config.budget.execs = config.budget.execs.map(|execs| execs.max(inputs).max(1));
+    let known: Vec<String> = config.inputs.iter().map(|input| unit(input).0).collect();
+    let interrupted = super::interruption()?;
+    let mut lines = Lines::new(out, flags.ignored(), Arc::clone(&interrupted));
+    let summary = start(config, &mut lines, interrupted)?;
+    let new_units = match &first {
+        Some(folder) => add_new(&root, folder, &known)?,
+        None => 0,
+    };
+    let (mut out, seen) = lines.into_seen();
+    let mut code = exit_code::FINE;
+    for seen in &seen {
+        let is_ignored = flags.ignored().contains(&prefix(&seen.kind));
+        if !is_ignored && code == exit_code::FINE {
+            code = flags.exit_code(&seen.kind);
+        }
+        write_artefact(&root, seen, flags, &mut out)?;
+    }
+    if seen.is_empty() && summary.ended == Ended::Interrupted {
+        code = INTERRUPTED;
+    }
+    let (execs, seconds) = (summary.counters.execs, summary.elapsed_ms / 1_000);
+    out.line(&format!("Done {execs} runs in {seconds} second(s)"));
+    if flags.print_final_stats {
+        let stats = [
+            ("number_of_executed_units", execs),
+            ("average_exec_per_sec", summary.execs_per_sec),
+            ("new_units_added", new_units),
+        ];
+        for (name, value) in stats {
+            out.line(&format!("{:<32}{value}", format!("stat::{name}:")));
+        }
+    }
+    Ok(code)
+}
+
+/// libFuzzer's name of an input, and what its file holds.
+fn unit(input: &[u8]) -> (String, Vec<u8>) {
+    export(Tool::LibFuzzer, 0, input)
+}
+
+/// Adds what is new in the campaign's corpus to a folder; how many inputs.
+fn add_new(root: &Path, folder: &Path, known: &[String]) -> Result<u64> {
+    let found = inputs::read_all(&[root.to_owned()], INPUT_BYTES_MAX)?;
+    let mut new = 0;
+    for input in found.inputs {
+        let (name, bytes) = unit(&input.bytes);
+        let path = folder.join(&name);
+        if !known.contains(&name) && !path.exists() {
+            write_plain(&path, &bytes, Durability::Process)?;
+            new += 1;
+        }
+    }
+    Ok(new)
+}
+
+fn write_artefact(root: &Path, seen: &Seen, flags: &Flags, out: &mut Sink) -> Result<()> {
+    let file = root.join(&seen.folder).join("input");
+    let input = inputs::read_file(&file, INPUT_BYTES_MAX)?;
+    let path = match &flags.exact_artifact_path {
+        Some(path) => PathBuf::from(path),
+        // A prefix of the text, not a folder.
+        None => PathBuf::from(format!(
+            "{}{}{}",
+            flags.artifact_prefix,
+            prefix(&seen.kind),
+            unit(&input).0
+        )),
+    };
+    write_plain(&path, &input, Durability::Machine)?;
+    out.line(&format!(
+        "artifact_prefix='{}'; Test unit written to {}",
+        flags.artifact_prefix,
+        show(&path)
+    ));
+    Ok(())
+}

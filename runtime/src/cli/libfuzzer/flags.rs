@@ -1,0 +1,282 @@
+//! libFuzzer's flags: `-name=value`, read as there.
+//!
+//! In: the arguments after `--`. Out: what they ask for. Flags of libFuzzer that mean nothing here are
+//! passed over; those that change what the program is (merging, minimising) are refused with the verb
+//! that does it; unknown ones are warned of, as libFuzzer does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::cli::args::FuzzArgs;
+use crate::error::with_next;
+use crate::report::libfuzzer::prefix;
+use crate::target::MEMORY_BYTES_MAX;
+
+/// Flags that steer what we do otherwise or do not have: time per input (fuel decides), signals, scheduling.
+const WITHOUT_MEANING: &[&str] = &[
+    "analyze_dict",
+    "close_fd_mask",
+    "collect_data_flow",
+    "create_missing_dirs",
+    "cross_over",
+    "data_flow_trace",
+    "detect_leaks",
+    "entropic",
+    "entropic_feature_frequency_threshold",
+    "entropic_number_of_rarest_features",
+    "entropic_scale_per_exec_time",
+    "experimental_len_control",
+    "features_dir",
+    "focus_function",
+    "handle_abrt",
+    "handle_bus",
+    "handle_fpe",
+    "handle_ill",
+    "handle_int",
+    "handle_segv",
+    "handle_term",
+    "handle_usr1",
+    "handle_usr2",
+    "handle_xfsz",
+    "keep_seed",
+    "lazy_counters",
+    "len_control",
+    "malloc_limit_mb",
+    "mutate_depth",
+    "mutation_graph_file",
+    "only_ascii",
+    "prefer_small",
+    "print_corpus_stats",
+    "print_coverage",
+    "print_funcs",
+    "print_full_coverage",
+    "print_pcs",
+    "print_unstable_stats",
+    "purge_allocator_interval",
+    "reduce_depth",
+    "reduce_inputs",
+    "reload",
+    "report_slow_units",
+    "shrink",
+    "shuffle",
+    "stop_file",
+    "timeout",
+    "trace_malloc",
+    "use_clang_coverage",
+    "use_cmp",
+    "use_counters",
+    "use_indir_calls",
+    "use_memmem",
+    "use_value_profile",
+    "verbosity",
+];
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flags {
+    runs: Option<u64>,
+    max_total_time: Option<u64>,
+    max_len: Option<u64>,
+    rss_limit_mb: Option<u64>,
+    seed: Option<u64>,
+    workers: Option<u64>,
+    dict: Option<String>,
+    /// Kinds of findings after which to go on: crashes, timeouts, memory.
+    ignore: [bool; 3],
+    error_exitcode: u8,
+    timeout_exitcode: u8,
+    pub(super) artifact_prefix: String,
+    pub(super) exact_artifact_path: Option<String>,
+    pub(super) print_final_stats: bool,
+    /// Everything that is no flag.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Flags {
+    /// Reads them. Errs on a value that is no number, and on what we have another verb for.
+    pub(super) fn parse(args: &[String]) -> Result<Flags> {
+        let mut flags = Flags {
+            runs: None,
+            max_total_time: None,
+            max_len: None,
+            rss_limit_mb: None,
+            seed: None,
+            workers: None,
+            dict: None,
+            ignore: [false; 3],
+            error_exitcode: 77,
+            timeout_exitcode: 70,
+            artifact_prefix: "./".to_owned(),
+            exact_artifact_path: None,
+            print_final_stats: false,
+            paths: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for arg in args {
+            match arg.strip_prefix('-').map(|flag| flag.split_once('=')) {
+                None => flags.paths.push(arg.into()),
+                Some(Some((name, value))) => flags.set(arg, name, value)?,
+                Some(None) => flags.warn(arg),
+            }
+        }
+        Ok(flags)
+    }
+
+    fn warn(&mut self, arg: &str) {
+        self.warnings
+            .push(format!("unrecognized flag '{arg}'; it is passed over"));
+    }
+
+    fn set(&mut self, arg: &str, name: &str, value: &str) -> Result<()> {
+        let text = || Some(value.to_owned()).filter(|value| !value.is_empty());
+        match name {
+            "dict" => self.dict = text(),
+            "artifact_prefix" => self.artifact_prefix = value.to_owned(),
+            "exact_artifact_path" => self.exact_artifact_path = text(),
+            _ if WITHOUT_MEANING.contains(&name) => {}
+            _ => return self.set_number(arg, name, value),
+        }
+        Ok(())
+    }
+
+    fn set_number(&mut self, arg: &str, name: &str, value: &str) -> Result<()> {
+        // Unlike there, where `-runs=x` is `-runs=0`.
+        let Ok(number) = value.parse::<i64>() else {
+            bail!("{arg}: not a number, expected a flag like -runs=1000");
+        };
+        // 0 and -1 are "no limit" where a limit is meant.
+        let limit = u64::try_from(number).ok().filter(|&n| n > 0);
+        let is_on = number != 0;
+        match name {
+            // -runs=0 runs the corpus and nothing else.
+            "runs" => self.runs = u64::try_from(number).ok(),
+            "max_total_time" => self.max_total_time = limit,
+            "max_len" => self.max_len = limit,
+            "rss_limit_mb" => self.rss_limit_mb = limit,
+            "seed" => self.seed = limit,
+            "jobs" | "workers" | "fork" => self.workers = self.workers.max(limit),
+            "ignore_crashes" => self.ignore[0] = is_on,
+            "ignore_timeouts" => self.ignore[1] = is_on,
+            "ignore_ooms" => self.ignore[2] = is_on,
+            "print_final_stats" => self.print_final_stats = is_on,
+            "error_exitcode" | "timeout_exitcode" => {
+                let Ok(code) = u8::try_from(number) else {
+                    bail!("{arg}: not an exit code, expected 0 to 255");
+                };
+                match name {
+                    "error_exitcode" => self.error_exitcode = code,
+                    _ => self.timeout_exitcode = code,
+                }
+            }
+            "merge" | "set_cover_merge" if is_on => {
+                return Err(with_next(
+                    format!("{arg}: merging is another verb here"),
+                    "sandglass cmin TARGET.wasm DIR… --out DIR",
+                ));
+            }
+            "minimize_crash" | "cleanse_crash" if is_on => {
+                return Err(with_next(
+                    format!("{arg}: minimising is another verb here"),
+                    "sandglass min TARGET.wasm FILE --out FILE",
+                ));
+            }
+            "merge" | "set_cover_merge" | "minimize_crash" | "cleanse_crash" => {}
+            _ => self.warn(arg),
+        }
+        Ok(())
+    }
+
+    /// Puts them into the arguments of a campaign; flags of ours that were given stay where these say
+    /// nothing.
+    pub(super) fn apply(&self, args: &mut FuzzArgs) {
+        let limits = &mut args.guest.limits;
+        limits.max_len = self.max_len.or(limits.max_len);
+        let memory = self.rss_limit_mb.map(|mb| mb.saturating_mul(1 << 20));
+        limits.memory = memory
+            .map(|bytes| bytes.min(MEMORY_BYTES_MAX))
+            .or(limits.memory);
+        args.execs = self.runs.or(args.execs);
+        args.time = self.max_total_time.map(Duration::from_secs).or(args.time);
+        args.seed = self.seed.unwrap_or(args.seed);
+        args.workers = self.workers.map_or(args.workers, |n| n as usize);
+        args.dict = self.dict.as_ref().map(Into::into).or(args.dict.take());
+    }
+
+    /// The beginnings of names of what does not end a campaign.
+    pub(super) fn ignored(&self) -> Vec<&'static str> {
+        let kinds = ["crash-", "timeout-", "oom-"];
+        (kinds.into_iter().zip(self.ignore))
+            .filter_map(|(kind, is_ignored)| is_ignored.then_some(kind))
+            .collect()
+    }
+
+    /// What the program ends with after a finding of this kind.
+    pub(super) fn exit_code(&self, kind: &str) -> u8 {
+        match prefix(kind) {
+            "timeout-" => self.timeout_exitcode,
+            "oom-" => 71,
+            _ => self.error_exitcode,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Flags> {
+        Flags::parse(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn flags_are_those_of_libfuzzer() {
+        let flags = parse(&[
+            "-runs=10",
+            "corpus",
+            "-seed=7",
+            "-fork=2",
+            "-jobs=1",
+            "-ignore_ooms=1",
+            "-artifact_prefix=out/x-",
+            "-timeout=25",
+        ])
+        .unwrap();
+        assert_eq!(
+            (flags.runs, flags.seed, flags.workers),
+            (Some(10), Some(7), Some(2))
+        );
+        assert_eq!(flags.paths, [PathBuf::from("corpus")]);
+        assert_eq!(flags.ignored(), ["oom-"]);
+        assert_eq!(flags.artifact_prefix, "out/x-");
+        assert!(flags.warnings.is_empty(), "a time limit is passed over");
+    }
+
+    #[test]
+    fn no_limit_is_minus_one_or_nothing() {
+        let flags = parse(&["-runs=-1", "-max_total_time=0", "-max_len=0", "-seed=0"]).unwrap();
+        let nothing = parse(&[]).unwrap();
+        assert_eq!(flags, nothing);
+        assert_eq!(parse(&["-runs=0"]).unwrap().runs, Some(0));
+    }
+
+    #[test]
+    fn codes_can_be_set_but_for_memory() {
+        let codes = |flags: &Flags| ["trap", "hang", "oom"].map(|kind| flags.exit_code(kind));
+        assert_eq!(codes(&parse(&[]).unwrap()), [77, 70, 71]);
+        let flags = parse(&["-error_exitcode=1", "-timeout_exitcode=2"]).unwrap();
+        assert_eq!(codes(&flags), [1, 2, 71]);
+        assert!(parse(&["-error_exitcode=256"]).is_err());
+    }
+
+    #[test]
+    fn what_nobody_knows_is_warned_of_and_what_others_do_is_refused() {
+        let flags = parse(&["--runs=1", "-nonsense=1", "-help", "-merge=0"]).unwrap();
+        assert_eq!(flags.warnings.len(), 3, "{:?}", flags.warnings);
+        assert!(parse(&["-merge=1"]).is_err());
+        assert!(parse(&["-minimize_crash=1"]).is_err());
+        assert!(parse(&["-runs=x"]).is_err());
+    }
+}
