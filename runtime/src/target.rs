@@ -26,7 +26,7 @@ pub use drawn::Shown;
 pub use exact::{Exact, Replayed, Replays};
 pub use watchable::check_watchable;
 use watchable::needs_marks;
-pub(crate) use watchable::unwatched;
+pub(crate) use watchable::{support, unwatched};
 pub use worker::Worker;
 
 /// The most memory that a 32-bit memory can have: for verbs whose limit is
