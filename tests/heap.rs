@@ -358,6 +358,57 @@ fn gaps_between_frames_go_with_their_functions() {
     });
 }
 
+/// A frame that was left is named, also where another function is the one that leaves it.
+#[test]
+fn the_function_whose_frame_it_is_is_named() {
+    let wasm = assemble(
+        r#"(module
+             (memory (export "memory") 2)
+             (global $__stack_pointer (mut i32) (i32.const 65536))
+             (func $write (param $at i32)
+               (local $frame i32)
+               (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 16))))
+               (i32.store16 (local.get $at) (i32.const 1))
+               (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 16))))
+             (func $between (param $at i32) (call $write (local.get $at)))
+             (func $again (param $calls i32) (param $at i32)
+               (local $frame i32)
+               (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 48))))
+               (if (local.get $calls)
+                 (then (call $again (i32.sub (local.get $calls) (i32.const 1)) (local.get $at)))
+                 (else (call $between (local.get $at))))
+               (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 48))))
+             (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $length i32) (result i32)
+               (local $frame i32)
+               (global.set $__stack_pointer (local.tee $frame (i32.sub (global.get $__stack_pointer) (i32.const 32))))
+               (call $again (i32.const 1) (i32.sub (i32.add (local.get $frame) (i32.const 64)) (i32.load8_u (local.get $at))))
+               (global.set $__stack_pointer (i32.add (local.get $frame) (i32.const 32)))
+               (i32.const 0)))"#,
+    );
+    // From the top: a gap, 32 bytes of the entry point (3), gap and 48 bytes twice (2), gap and 16 bytes (0).
+    let below = |bytes: u8| 32 + bytes;
+    on_guest_thread(|| {
+        let mut exact = sandbox(&wasm, Build::HeapExact);
+        for (input, expected) in [
+            (below(0), Some((3, 32, 0))),
+            (below(0) - 3, Some((3, 32, 3))),
+            (below(1), Some((3, 32, 0))),
+            (below(16), None),
+            (below(48), Some((2, 48, 0))),
+            (below(48 + 64) - 6, Some((2, 48, 6))),
+            (below(48 + 64 + 64), Some((0, 16, 0))),
+        ] {
+            let replay = exact.replay(&[input]);
+            let found = replay.memory.map(|fault| {
+                assert_eq!(kind(replay.outcome.exit), "frame-overflow");
+                let frame = fault.frame.expect("it is known");
+                (frame.function, frame.bytes, fault.address - frame.end)
+            });
+            assert_eq!(found, expected, "{input}");
+        }
+    });
+}
+
 /// The functions of a module by name, and the module without names and other custom sections.
 fn stripped(wasm: &[u8]) -> (BTreeMap<String, u32>, Vec<u8>) {
     let (mut names, mut out) = (BTreeMap::new(), wasm[..8].to_vec());
@@ -418,7 +469,12 @@ fn a_stripped_module_is_watched_by_what_is_given() {
         ..Options::default()
     };
     // These need names of data and of the stack.
-    let needs_names = ["constant-write", "stack-overflow", "frame-overflow"];
+    let needs_names = [
+        "constant-write",
+        "stack-overflow",
+        "stack-underflow",
+        "frame-overflow",
+    ];
     on_guest_thread(|| {
         let program = Program::build(&wasm, Build::Heap, &options, None).expect("it compiles");
         let mut heap = Sandbox::new(&Arc::new(program), &LIMITS).expect("it starts");

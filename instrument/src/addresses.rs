@@ -1,10 +1,12 @@
-//! Addresses: which accesses of a function need a check, and where their address is to be had.
+//! Addresses: which accesses of a function need a check, and where their address is to be had; and where it moves the
+//! stack pointer by a number.
 //!
 //! In: a function as the compiler left it. Out: what to do at each load and store. Three kinds need
 //! no check: constant addresses, which are static data; constant offsets from the stack pointer,
 //! which are the function's own frame; and what an earlier check covers. A check covers an access
 //! from the same local, unchanged since, at the bytes that were checked or between two of them
-//! that are less than a red zone apart, as long as no call in between can give memory back.
+//! that are less than a red zone apart, as long as no call in between can give memory back. What every way to a place
+//! checked is checked there: ways that meet behind a block keep what they have in common.
 //!
 //! Operands are followed through straight code only: what a block hands on is unknown.
 
@@ -108,8 +110,18 @@ pub(crate) struct Context<'a> {
     pub(crate) indirect_frees: bool,
 }
 
-/// The accesses of `func` that are to be checked.
-pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> BTreeMap<Place, Base> {
+/// What is to be checked in a function.
+#[derive(Default)]
+pub(crate) struct Checks {
+    /// Its accesses.
+    pub(crate) accesses: BTreeMap<Place, Base>,
+    /// Where it sets the stack pointer to what that is, and a number more or less. Where it is set to anything else, the
+    /// program may have another stack.
+    pub(crate) moves: BTreeSet<Place>,
+}
+
+/// What is to be checked in `func`.
+pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> Checks {
     let mut walk = Walk {
         module,
         func,
@@ -118,7 +130,9 @@ pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> BTr
         effects: BTreeMap::new(),
         stack: Vec::new(),
         covered: Vec::new(),
-        found: BTreeMap::new(),
+        is_dead: false,
+        leaving: BTreeMap::new(),
+        found: Checks::default(),
         has_grown: false,
         knows_locals: true,
     };
@@ -129,8 +143,10 @@ pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> BTr
     }
     // What a local may be only grows from round to round. Each round settles at least one.
     for round in 0.. {
-        walk.found.clear();
+        walk.found = Checks::default();
         walk.covered.clear();
+        walk.leaving.clear();
+        walk.is_dead = false;
         walk.has_grown = false;
         walk.sequence(entry);
         if !walk.has_grown {
@@ -154,8 +170,22 @@ enum Value {
     Constant(u32),
     /// A constant offset from the stack pointer.
     Frame,
+    /// Any offset from it; in this local now, if it is in one.
+    Moved(Option<LocalId>),
     /// What is in this local now.
     Local(LocalId),
+}
+
+impl Value {
+    /// What a local is that is set to both.
+    fn or(self, other: Value) -> Value {
+        use Value::{Frame, Moved, Unknown};
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Frame, Moved(_)) | (Moved(_), Frame) => Moved(None),
+            _ => Unknown,
+        }
+    }
 }
 
 /// What running a sequence may change.
@@ -184,7 +214,11 @@ struct Walk<'a> {
     /// Operands, as far as they are known; below are unknown ones.
     stack: Vec<Value>,
     covered: Vec<Covered>,
-    found: BTreeMap<Place, Base>,
+    /// Does nobody come here?
+    is_dead: bool,
+    /// What was checked wherever a sequence that is being walked is left by a branch.
+    leaving: BTreeMap<InstrSeqId, Vec<Covered>>,
+    found: Checks,
     /// Did a local turn out to be more than was known?
     has_grown: bool,
     knows_locals: bool,
@@ -238,27 +272,92 @@ impl Walk<'_> {
             if self.may_free(instr) {
                 self.covered.clear();
             }
-            self.operator(instr);
+            self.branches(instr);
+            self.operator(instr, (id, position));
         }
     }
 
-    /// What holds before a block holds in it and behind it, but for what it changes.
+    /// What holds before a block holds in it; behind it, what holds on all ways that lead there.
     fn blocks(&mut self, instr: &Instr, inner: &[InstrSeqId]) {
-        let is_loop = matches!(instr, Instr::Loop(_));
-        let mut after = self.covered.clone();
-        for seq in inner {
-            keep(&mut after, &self.effects[seq]);
+        let was_dead = self.is_dead;
+        let mut before = std::mem::take(&mut self.covered);
+        match instr {
+            // It begins again with what its end leaves.
+            Instr::Loop(_) => keep(&mut before, &self.effects[&inner[0]]),
+            Instr::TryTable(ir::TryTable { catches, .. }) => {
+                // Thrown anywhere in it.
+                self.covered.clone_from(&before);
+                keep(&mut self.covered, &self.effects[&inner[0]]);
+                for catch in catches {
+                    let (ir::TryTableCatch::Catch { label, .. }
+                    | ir::TryTableCatch::CatchRef { label, .. }
+                    | ir::TryTableCatch::CatchAll { label }
+                    | ir::TryTableCatch::CatchAllRef { label }) = catch;
+                    self.branch(*label);
+                }
+            }
+            _ => {}
         }
-        let before = match is_loop {
-            true => after.clone(),
-            false => std::mem::take(&mut self.covered),
-        };
+        let mut after: Option<Vec<Covered>> = None;
         for seq in inner {
-            self.covered = before.clone();
+            self.covered.clone_from(&before);
+            self.is_dead = was_dead;
             self.sequence(*seq);
+            let left = self.leaving.remove(seq);
+            let by_branch = left.filter(|_| !matches!(instr, Instr::Loop(_)));
+            let at_end = (!self.is_dead).then(|| std::mem::take(&mut self.covered));
+            for way in [by_branch, at_end].into_iter().flatten() {
+                after = Some(match after {
+                    Some(after) => common(&after, &way),
+                    None => way,
+                });
+            }
         }
-        self.covered = after;
+        self.is_dead = after.is_none();
+        self.covered = after.unwrap_or_default();
         self.stack.clear();
+    }
+
+    /// Somebody may go from here to the end of `to`, or to its start if that is a loop.
+    fn branch(&mut self, to: InstrSeqId) {
+        if self.is_dead {
+            return;
+        }
+        let left = match self.leaving.get(&to) {
+            Some(left) => common(left, &self.covered),
+            None => self.covered.clone(),
+        };
+        self.leaving.insert(to, left);
+    }
+
+    /// Follows the branches of an operator.
+    fn branches(&mut self, instr: &Instr) {
+        match instr {
+            Instr::Br(ir::Br { block })
+            | Instr::BrIf(ir::BrIf { block })
+            | Instr::BrOnNull(ir::BrOnNull { block })
+            | Instr::BrOnNonNull(ir::BrOnNonNull { block })
+            | Instr::BrOnCast(ir::BrOnCast { block, .. })
+            | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => self.branch(*block),
+            Instr::BrTable(ir::BrTable { blocks, default }) => {
+                for block in blocks.iter().chain([default]) {
+                    self.branch(*block);
+                }
+            }
+            _ => {}
+        }
+        self.is_dead |= matches!(
+            instr,
+            Instr::Br(_)
+                | Instr::BrTable(_)
+                | Instr::Return(_)
+                | Instr::Unreachable(_)
+                | Instr::Throw(_)
+                | Instr::ThrowRef(_)
+                | Instr::ReturnCall(_)
+                | Instr::ReturnCallIndirect(_)
+                | Instr::ReturnCallRef(_)
+        );
     }
 
     fn access(&mut self, access: Access, place: Place, is_ours: bool) {
@@ -284,8 +383,8 @@ impl Walk<'_> {
                 }
                 Base::Stack
             }
-            Value::Unknown => Base::Stack,
-            Value::Local(local) => {
+            Value::Unknown | Value::Moved(None) => Base::Stack,
+            Value::Local(local) | Value::Moved(Some(local)) => {
                 if self.is_covered(local, start, end, access.writes) {
                     return;
                 }
@@ -293,7 +392,7 @@ impl Walk<'_> {
                 Base::Local(local)
             }
         };
-        self.found.insert(place, base);
+        self.found.accesses.insert(place, base);
     }
 
     fn is_covered(&self, local: LocalId, start: u64, end: u64, writes: bool) -> bool {
@@ -302,26 +401,16 @@ impl Walk<'_> {
         of_local.any(|c| c.start <= start && end <= c.end && (c.writes || !strict))
     }
 
-    /// Joins what is close enough to be of one block.
     fn cover(&mut self, local: LocalId, start: u64, end: u64, writes: bool) {
-        let mut joined = Covered {
-            local,
-            start,
-            end,
-            writes,
-        };
-        self.covered.retain(|c| {
-            let is_close = c.local == local
-                && c.writes == writes
-                && c.start < joined.end + RED_ZONE
-                && joined.start < c.end + RED_ZONE;
-            if is_close {
-                joined.start = joined.start.min(c.start);
-                joined.end = joined.end.max(c.end);
-            }
-            !is_close
-        });
-        self.covered.push(joined);
+        join(
+            &mut self.covered,
+            Covered {
+                local,
+                start,
+                end,
+                writes,
+            },
+        );
     }
 
     fn pop(&mut self) -> Value {
@@ -332,6 +421,7 @@ impl Walk<'_> {
         match self.locals.get(&local) {
             Some(Value::Constant(value)) => Value::Constant(*value),
             Some(Value::Frame) => Value::Frame,
+            Some(Value::Moved(_)) => Value::Moved(Some(local)),
             _ => Value::Local(local),
         }
     }
@@ -339,13 +429,14 @@ impl Walk<'_> {
     fn set(&mut self, local: LocalId, value: Value) {
         let value = match value {
             Value::Local(_) => Value::Unknown,
+            Value::Moved(_) if self.knows_locals => Value::Moved(None),
             value if self.knows_locals => value,
             _ => Value::Unknown,
         };
         let known = self.locals.get(&local).copied();
         let joined = match known {
-            Some(known) if known != value => Value::Unknown,
-            _ => value,
+            Some(known) => known.or(value),
+            None => value,
         };
         if known != Some(joined) {
             self.has_grown = true;
@@ -353,14 +444,16 @@ impl Walk<'_> {
         }
         self.covered.retain(|c| c.local != local);
         for operand in &mut self.stack {
-            if *operand == Value::Local(local) {
-                *operand = Value::Unknown;
-            }
+            *operand = match *operand {
+                Value::Local(of) if of == local => Value::Unknown,
+                Value::Moved(Some(of)) if of == local => Value::Moved(None),
+                operand => operand,
+            };
         }
     }
 
     /// Operators that neither access memory nor hold others.
-    fn operator(&mut self, instr: &Instr) {
+    fn operator(&mut self, instr: &Instr, place: Place) {
         match instr {
             Instr::Const(ir::Const { value }) => self.stack.push(match value {
                 Number::I32(value) => Value::Constant(value.cast_unsigned()),
@@ -403,7 +496,14 @@ impl Walk<'_> {
                 });
                 self.stack.push(Value::Unknown);
             }
-            Instr::Drop(_) | Instr::GlobalSet(_) | Instr::BrIf(_) => {
+            Instr::GlobalSet(ir::GlobalSet { global }) => {
+                let value = self.pop();
+                let is_move = matches!(value, Value::Frame | Value::Moved(_));
+                if is_move && self.of.stack_pointer == Some(*global) {
+                    self.found.moves.insert(place);
+                }
+            }
+            Instr::Drop(_) | Instr::BrIf(_) => {
                 self.pop();
             }
             Instr::MemorySize(_) => self.stack.push(Value::Unknown),
@@ -422,20 +522,166 @@ impl Walk<'_> {
     }
 }
 
-/// Frames stay frames under constant offsets and alignment.
+/// Frames stay frames under constant offsets and alignment; under others, they are moved.
 fn combined(op: BinaryOp, left: Value, right: Value) -> Value {
-    use Value::{Constant, Frame, Unknown};
+    use Value::{Constant, Frame, Moved, Unknown};
     match (op, left, right) {
         (BinaryOp::I32Add | BinaryOp::I32Sub | BinaryOp::I32And, Frame, Constant(_))
         | (BinaryOp::I32Add | BinaryOp::I32And, Constant(_), Frame) => Frame,
         (BinaryOp::I32Add, Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
+        (BinaryOp::I32Add | BinaryOp::I32Sub, Frame | Moved(_), _)
+        | (BinaryOp::I32Add, _, Frame | Moved(_))
+        | (BinaryOp::I32And, Moved(_), Constant(_))
+        | (BinaryOp::I32And, Constant(_), Moved(_)) => Moved(None),
         _ => Unknown,
     }
+}
+
+/// Adds a range, joined with what is close enough to be of one block.
+fn join(covered: &mut Vec<Covered>, mut joined: Covered) {
+    covered.retain(|c| {
+        let is_close = c.local == joined.local
+            && c.writes == joined.writes
+            && c.start < joined.end + RED_ZONE
+            && joined.start < c.end + RED_ZONE;
+        if is_close {
+            joined.start = joined.start.min(c.start);
+            joined.end = joined.end.max(c.end);
+        }
+        !is_close
+    });
+    covered.push(joined);
+}
+
+/// What is covered by both.
+fn common(a: &[Covered], b: &[Covered]) -> Vec<Covered> {
+    let mut found = Vec::new();
+    for (a, b) in a.iter().flat_map(|a| b.iter().map(move |b| (a, b))) {
+        let (start, end) = (a.start.max(b.start), a.end.min(b.end));
+        if a.local == b.local && start < end {
+            let both = Covered {
+                local: a.local,
+                start,
+                end,
+                writes: a.writes && b.writes,
+            };
+            join(&mut found, both);
+        }
+    }
+    found
 }
 
 fn keep(covered: &mut Vec<Covered>, effects: &Effects) {
     match effects.frees {
         true => covered.clear(),
         false => covered.retain(|c| !effects.sets.contains(&c.local)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many checks a function gets, and how many of its sets of the stack pointer are moves.
+    fn count(locals: &str, body: &str) -> (usize, usize) {
+        let text = format!(
+            "(module (memory 1) (global $sp (mut i32) (i32.const 65536)) (tag $tag) (func $free) (func $other)
+               (func $f (param $p i32) (param $q i32) {locals} {body}))"
+        );
+        let wasm = wat::parse_str(text).expect("assembles");
+        let mut config = walrus::ModuleConfig::new();
+        let module = config.only_stable_features(false).parse(&wasm);
+        let module = module.expect("it is read");
+        let funcs = module.funcs.iter_local().map(|(id, _)| id);
+        let funcs = funcs
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>();
+        let context = Context {
+            memory: module.memories.iter().next().expect("there is one").id(),
+            stack_pointer: module.globals.iter().next().map(|global| global.id()),
+            null_bytes: 1024,
+            has_constants: true,
+            freeing: &BTreeSet::from([funcs[0]]),
+            indirect_frees: true,
+        };
+        let func = module.funcs.get(funcs[2]).kind.unwrap_local();
+        let found = checks(&module, func, &context);
+        (found.accesses.len(), found.moves.len())
+    }
+
+    const LOAD: &str = "(drop (i32.load (local.get $p)))";
+    const STORE: &str = "(i32.store (local.get $p) (i32.const 1))";
+
+    #[test]
+    fn what_every_way_checked_is_checked_once() {
+        let not_always = format!("(block (br_if 0 (local.get $q)) {LOAD}) {LOAD}");
+        let before_leaving = format!("(block {LOAD} (br_if 0 (local.get $q)) {LOAD}) {LOAD}");
+        let one_arm = format!("(if (local.get $q) (then {LOAD})) {LOAD}");
+        let other_leaves = format!("(if (local.get $q) (then {LOAD}) (else (return))) {LOAD}");
+        let both = format!("(if (local.get $q) (then {LOAD}) (else {STORE})) {LOAD} {STORE}");
+        let freed = format!("(if (local.get $q) (then {LOAD}) (else {LOAD} (call $free))) {LOAD}");
+        let called = format!("(block {LOAD} (call $other)) {LOAD}");
+        let set = format!("(block {LOAD} (local.set $p (local.get $q))) {LOAD}");
+        let looped = format!("(loop {LOAD} (br_if 0 (local.get $q))) {LOAD}");
+        let again = format!("{LOAD} (loop {LOAD} (call $free) (br_if 0 (local.get $q)))");
+        let table = format!("(block (block (br_table 0 1 (local.get $q))) {LOAD} (br 0)) {LOAD}");
+        let thrown = format!("(block $c (try_table (catch $tag $c) (throw $tag)) {LOAD}) {LOAD}");
+        let caught =
+            format!("{LOAD} (block $c (try_table (catch $tag $c) (call $other)) {LOAD}) {LOAD}");
+        let freed_and_thrown =
+            format!("{LOAD} (block $c (try_table (catch $tag $c) (call $free) {LOAD})) {LOAD}");
+        for (body, expected) in [
+            (&not_always, 2),
+            (&before_leaving, 1),
+            (&one_arm, 2),
+            (&other_leaves, 1),
+            (&both, 3),
+            (&freed, 3),
+            (&called, 1),
+            (&set, 2),
+            (&looped, 1),
+            (&again, 2),
+            (&table, 2),
+            (&thrown, 2),
+            (&caught, 1),
+            (&freed_and_thrown, 3),
+        ] {
+            assert_eq!(count("", body).0, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn moves_of_the_stack_pointer_are_told_from_other_stacks() {
+        let l = "(local $l i32)";
+        for (locals, body, expected) in [
+            (
+                "",
+                "(global.set $sp (i32.sub (global.get $sp) (i32.const 16)))",
+                1,
+            ),
+            (
+                "",
+                "(global.set $sp (i32.sub (global.get $sp) (local.get $p)))",
+                1,
+            ),
+            ("", "(global.set $sp (local.get $p))", 0),
+            ("", "(global.set $sp (i32.load (local.get $p)))", 0),
+            (
+                l,
+                "(local.set $l (i32.and (i32.sub (global.get $sp) (local.get $p)) (i32.const -16)))
+                 (global.set $sp (local.get $l))",
+                1,
+            ),
+            (
+                l,
+                "(local.set $l (i32.add (local.get $p) (global.get $sp)))
+                 (if (local.get $q) (then (local.set $l (local.get $q))))
+                 (global.set $sp (local.get $l))",
+                0,
+            ),
+        ] {
+            assert_eq!(count(locals, body).1, expected, "{body}");
+        }
     }
 }

@@ -185,6 +185,23 @@ pub(crate) fn known() -> impl Iterator<Item = (&'static str, usize, usize)> {
     roles.chain(TEXTS.iter().map(|text| (text.0, text.2, 1)))
 }
 
+/// The functions of `wasm` that are taken for those of its heap, as the user would give them: what each does, and its
+/// index. `given` and errors are as in [`heap_support`].
+///
+/// # Errors
+/// When what is given means no function, or one of another type.
+pub fn heap_functions(
+    wasm: &[u8],
+    given: &[String],
+) -> Result<Vec<(&'static str, u32)>, InstrumentError> {
+    let found = HeapFunctions::find(wasm, given)?.0;
+    let role = |(index, role): &(u32, Role)| {
+        let known = ROLES.iter().find(|known| known.0 == *role);
+        (known.expect("it is one of them").1[0], *index)
+    };
+    Ok(found.roles.iter().map(role).collect())
+}
+
 /// How the heap of `wasm`, which was accepted, can be watched. `given` are functions that the user named, as
 /// `malloc=my_alloc` or `malloc=#17`: they count before those that have a known name.
 ///

@@ -48,7 +48,7 @@ use walrus::{
 pub use cost::{COST_VERSION, CostModel};
 pub use error::InstrumentError;
 pub use executed::{Spent, executed, spent};
-pub use heap_functions::{HeapSupport, Text, heap_support};
+pub use heap_functions::{HeapSupport, Text, heap_functions, heap_support};
 pub use passes::heap::{CONSTANT, GRANULE_SHIFT};
 pub use passes::heap_frames::FRAME;
 pub use passes::marks::BLOCK_SHIFT;
@@ -71,7 +71,7 @@ use passes::{
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 16;
+pub const PASS_VERSION: u32 = 17;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -304,7 +304,7 @@ impl Instrumenter {
             ..ProbeMap::default()
         };
         map.adoptable = state.adoptable();
-        let mut arm_probes = Vec::new();
+        let (mut arm_probes, mut gaps) = (Vec::new(), Vec::new());
         for (position, id) in self.functions.clone().into_iter().enumerate() {
             let index = id.index() as u32;
             if let (Some(log), Some((first, sites))) = (log, sites.get(&id)) {
@@ -313,7 +313,9 @@ impl Instrumenter {
             }
             let watched = heap.as_ref().map(|(heap, _)| {
                 let entry = self.entry_offset(id);
-                (heap, heap.instrument(&mut self.module, id, entry))
+                let (leaving, frame) = heap.instrument(&mut self.module, id, entry);
+                gaps.extend(frame.map(|bytes| (index, bytes)));
+                (heap, leaving)
             });
             if let Some(dependence) = &mut dependence {
                 dependence.instrument(&mut self.module, id);
@@ -417,6 +419,9 @@ impl Instrumenter {
         if let Some(dependence) = dependence {
             (map.labels, map.dependence) = dependence.finish(&mut self.module);
         }
+        if let Some(heap) = &mut map.heap {
+            heap.gaps = gaps;
+        }
         map.rests.sort_unstable();
         map.probes.extend(arm_probes);
         assert_eq!(
@@ -487,7 +492,7 @@ impl Instrumenter {
             access: import("heap_access", 3, 0),
             range: import("heap_range", 4, 0),
             text: import("heap_text", 6, 0),
-            stack: import("heap_stack", 1, 0),
+            stack: import("heap_stack", 2, 0),
             landed: import("heap_landed", 2, 0),
         };
         let keeper = heap_wrap::Keeper {
@@ -595,6 +600,8 @@ impl WatchedHeap {
             support,
             null_bytes,
             frames: functions.frames(stack_top, null_bytes),
+            gaps: Vec::new(),
+            stack_top: functions.stack_low(stack_top).and(stack_top).unwrap_or(0),
             static_end: functions.data_end.max(stack_top.unwrap_or(0)),
             constants: constants.map(|range| (range.start, range.end)).collect(),
         };

@@ -200,9 +200,13 @@ pub struct HeapMap {
     pub null_bytes: u32,
     /// Addresses below are the stack's and the data's; 0 if that is not known.
     pub static_end: u32,
+    /// Where the stack begins, which grows down; 0 if that is not known.
+    pub stack_top: u32,
     /// Where the stack lies in which there are gaps between frames, if it is known: the first address, and one past
     /// the last.
     pub frames: Option<(u32, u32)>,
+    /// The functions with such a gap above their frame, by original index, ascending; and the bytes of the frame.
+    pub gaps: Vec<(u32, u32)>,
     /// Addresses that may be read and not written: start and one past the end.
     pub constants: Vec<(u32, u32)>,
 }

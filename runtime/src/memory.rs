@@ -21,6 +21,8 @@ pub struct Memory {
     pub allocated: Vec<Frame>,
     /// Who gave it back, if it was.
     pub freed: Option<Vec<Frame>>,
+    /// The name of the function whose frame it is about, safe to print; if that is known.
+    pub frame_of: Option<String>,
 }
 
 impl Memory {
@@ -31,15 +33,32 @@ impl Memory {
             Action::Read => format!("read of {}", bytes(fault.bytes.into())),
             Action::Write => format!("write of {}", bytes(fault.bytes.into())),
             Action::Free => "a pointer given back".to_owned(),
+            Action::MoveStack => {
+                return format!(
+                    "the stack pointer moved to {:#x}, {} above where the stack begins",
+                    fault.address,
+                    bytes(fault.bytes.into())
+                );
+            }
         };
-        match self.place() {
-            _ if fault.kind == MemoryError::FrameOverflow => format!(
+        match self.place().or_else(|| self.place_of_frame()) {
+            Some(place) => format!("{action}, {place}"),
+            None if fault.kind == MemoryError::FrameOverflow => format!(
                 "{action} at {:#x}, between two frames of the stack",
                 fault.address
             ),
-            Some(place) => format!("{action}, {place}"),
             None => format!("{action} at {:#x}", fault.address),
         }
+    }
+
+    /// Where it lies from the end of a frame.
+    fn place_of_frame(&self) -> Option<String> {
+        let (frame, name) = (self.fault.frame?, self.frame_of.as_ref()?);
+        let after = bytes(self.fault.address.checked_sub(frame.end)?.into());
+        Some(format!(
+            "{after} after the {}-byte frame of `{name}`",
+            frame.bytes
+        ))
     }
 
     /// Where it lies from the block.
@@ -110,7 +129,7 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandglass_sandbox::FaultBlock;
+    use sandglass_sandbox::{FaultBlock, FaultFrame};
 
     fn memory(kind: MemoryError, action: Action, address: u32, freed: bool) -> Memory {
         let block = FaultBlock {
@@ -128,9 +147,11 @@ mod tests {
                 bytes: 4,
                 block: Some(block),
                 input_bytes: None,
+                frame: None,
             },
             allocated: Vec::new(),
             freed: None,
+            frame_of: None,
         }
     }
 
@@ -176,6 +197,24 @@ mod tests {
         ] {
             assert_eq!(memory(kind, action, address, freed).text(), expected);
         }
+    }
+
+    #[test]
+    fn frames_have_names() {
+        let mut memory = memory(MemoryError::FrameOverflow, Action::Write, 65520, false);
+        memory.fault.block = None;
+        let unnamed = "write of 4 bytes at 0xfff0, between two frames of the stack";
+        assert_eq!(memory.text(), unnamed);
+        memory.fault.frame = Some(FaultFrame {
+            function: 3,
+            bytes: 48,
+            end: 65519,
+        });
+        memory.frame_of = Some("parse_line".to_owned());
+        assert_eq!(
+            memory.text(),
+            "write of 4 bytes, 1 byte after the 48-byte frame of `parse_line`"
+        );
     }
 
     #[test]

@@ -16,7 +16,11 @@
 //!                           if  (call $refuse (i32.add (local.get $a) (i32.const 8)) (i32.const <bytes>) (i32.const <site>))  end
 //!                           i32.load offset=8
 //! global.set $sp            global.set $sp
-//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $stack_end (i32.const <site>))  end
+//!                           (i32.lt_s (global.get $sp) (i32.const <end of the data before the stack>))  if  (call $stack_left (global.get $sp) (i32.const <site>))  end
+//! i32.add  global.set $sp   i32.add  local.set $new
+//!                           (i32.and (i32.gt_s (local.get $new) (i32.const <start of the stack>)) (i32.le_s (global.get $sp) (i32.const <start of the stack>)))
+//!                           if  (call $stack_left (local.get $new) (i32.const <site>))  end
+//!                           local.get $new  global.set $sp
 //! memory.fill               (call $range <address> <size> <writes> <site>)  memory.fill
 //! (in `strlen`)             (call $text <kind> <arguments> <site>), and no checks in its body
 //! ```
@@ -63,14 +67,22 @@ pub(crate) struct Heap {
     freeing: BTreeSet<FunctionId>,
     indirect_frees: bool,
     stack_pointer: Option<GlobalId>,
-    /// The stack pointer again, if it must not come below an address, and that address.
-    stack_low: Option<(GlobalId, u32)>,
-    /// The host's: `(site)`; ends the run.
-    stack_end: FunctionId,
+    /// The stack pointer again, if it must stay between two addresses, and those.
+    stack: Option<(GlobalId, Bounds)>,
+    /// The host's: `(stack pointer, site)`; ends the run.
+    stack_left: FunctionId,
     /// Nothing where the stack has no name.
     frames: Option<Frames>,
     null_bytes: u32,
     has_constants: bool,
+}
+
+/// Where the stack lies.
+struct Bounds {
+    /// It must not come below this.
+    low: u32,
+    /// Where it begins: it grows down.
+    top: u32,
 }
 
 /// The host's functions for checks.
@@ -79,7 +91,7 @@ pub(crate) struct Judge {
     pub(crate) access: FunctionId,
     pub(crate) range: FunctionId,
     pub(crate) text: FunctionId,
-    /// `(site)`: the stack passed its end.
+    /// `(stack pointer, site)`: the stack passed its end, or its start.
     pub(crate) stack: FunctionId,
     /// `(stack pointer, end)`: an exception landed in a function all of whose callees lie between.
     pub(crate) landed: FunctionId,
@@ -118,6 +130,8 @@ impl Heap {
         let all = functions.roles.iter().map(|(index, _)| ids[index]);
         let exempt = calls::only_called_by(module, all.collect());
         let texts = functions.texts.iter();
+        let low = functions.stack_low(stack_top);
+        let bounds = low.zip(stack_top).map(|(low, top)| Bounds { low, top });
         let stack_pointer = module.globals.iter().next().map(|global| global.id());
         let stack_pointer = stack_pointer.filter(|_| stack_top.is_some());
         let frames = frames
@@ -140,17 +154,22 @@ impl Heap {
             freeing,
             indirect_frees,
             stack_pointer,
-            stack_low: stack_pointer.zip(functions.stack_low(stack_top)),
-            stack_end: judge.stack,
+            stack: stack_pointer.zip(bounds),
+            stack_left: judge.stack,
             frames,
             null_bytes,
             has_constants: !functions.constants.is_empty(),
         }
     }
 
-    /// Adds the checks of `id`; `entry` is the offset at which it begins. What is left to do when other passes are
-    /// through is [`Frames::leave`].
-    pub(crate) fn instrument(&self, module: &mut Module, id: FunctionId, entry: u32) -> Leaving {
+    /// Adds the checks of `id`; `entry` is the offset at which it begins. Returns what is left to do when other passes are
+    /// through, for [`Frames::leave`], and the bytes of its frame, if there is a gap above it.
+    pub(crate) fn instrument(
+        &self,
+        module: &mut Module,
+        id: FunctionId,
+        entry: u32,
+    ) -> (Leaving, Option<u32>) {
         let gap = if self.exempt.contains(&id) {
             None
         } else if let Some(&text) = self.texts.get(&id) {
@@ -159,14 +178,15 @@ impl Heap {
         } else {
             self.check_accesses(module, id)
         };
-        match &self.frames {
-            Some(frames) => frames.leaving(module, id, gap),
+        let leaving = match &self.frames {
+            Some(frames) => frames.leaving(module, id, gap.map(|gap| gap.0)),
             None => Leaving::default(),
-        }
+        };
+        (leaving, gap.map(|gap| gap.1))
     }
 
-    /// Returns the local of the gap above its frame, if there is one.
-    fn check_accesses(&self, module: &mut Module, id: FunctionId) -> Option<LocalId> {
+    /// Returns the local of the gap above its frame, if there is one, and the frame's bytes.
+    fn check_accesses(&self, module: &mut Module, id: FunctionId) -> Option<(LocalId, u32)> {
         let context = Context {
             memory: self.memory,
             stack_pointer: self.stack_pointer,
@@ -182,7 +202,7 @@ impl Heap {
         let mut gap = None;
         let mut scratch = Scratch::default();
         let wanted = |_: &Module, place, instr: &Instr, loc: InstrLocId| {
-            let is_ours = checked.contains_key(&place) || self.is_bulk(instr);
+            let is_ours = checked.accesses.contains_key(&place) || self.is_bulk(instr);
             let takes = |(_, frame): &(_, Frame)| frame.taken == place;
             let takes = framed.as_ref().is_some_and(takes);
             !loc.is_default() && (is_ours || takes || self.sets_stack(instr))
@@ -196,8 +216,14 @@ impl Heap {
                     code.op_at(instr, loc);
                     return;
                 }
+                // What a frame takes goes down.
+                let is_frame = |(_, frame): &(&Frames, Frame)| frame.set == Some(place);
+                if checked.moves.contains(&place) && !framed.as_ref().is_some_and(is_frame) {
+                    let new = scratch.of(module, ValType::I32, 0);
+                    self.check_start(module, id, code, new, loc);
+                }
                 code.op_at(instr, loc);
-                self.check_stack(module, id, code, loc);
+                self.check_end(module, id, code, loc);
                 if let Some((frames, frame)) = &framed
                     && frame.set == Some(place)
                 {
@@ -220,7 +246,7 @@ impl Heap {
                 code.op_at(instr, loc);
                 return;
             };
-            match checked[&place] {
+            match checked.accesses[&place] {
                 Base::Local(local) => self.check(module, id, code, local, &access, loc),
                 Base::Stack => {
                     let address = scratch.of(module, ValType::I32, 0);
@@ -237,7 +263,7 @@ impl Heap {
             }
             code.op_at(instr, loc);
         });
-        gap
+        gap.zip(framed.map(|(_, frame)| frame.bytes))
     }
 
     fn check(
@@ -300,19 +326,43 @@ impl Heap {
         let Instr::GlobalSet(ir::GlobalSet { global }) = instr else {
             return false;
         };
-        self.stack_low
-            .is_some_and(|(pointer, _)| pointer == *global)
+        let stack = self.stack.as_ref();
+        stack.is_some_and(|(pointer, _)| pointer == global)
     }
 
-    /// A stack that comes first wraps, to addresses that no memory of ours has: negative ones. Above
-    /// where it began is no error: there are programs with several stacks.
-    fn check_stack(&self, module: &mut Module, id: FunctionId, code: &mut Code, loc: InstrLocId) {
-        let (pointer, low) = self.stack_low.expect("see `sets_stack`");
-        code.global_get(pointer).i32(low.cast_signed());
+    /// A stack that comes first wraps, to addresses that no memory of ours has: negative ones.
+    fn check_end(&self, module: &mut Module, id: FunctionId, code: &mut Code, loc: InstrLocId) {
+        let (pointer, bounds) = self.stack.as_ref().expect("see `sets_stack`");
+        code.global_get(*pointer).i32(bounds.low.cast_signed());
         code.bin(BinaryOp::I32LtS);
         let mut overflow = Code::default();
-        overflow.i32(loc.data().cast_signed()).call(self.stack_end);
+        overflow.global_get(*pointer);
+        overflow.i32(loc.data().cast_signed()).call(self.stack_left);
         code.when(body_mut(module, id), overflow);
+    }
+
+    /// Before the stack pointer is moved by a number, from below where the stack begins to above. Another stack may lie
+    /// there, but who changes stacks says where the other is, and not how far away.
+    fn check_start(
+        &self,
+        module: &mut Module,
+        id: FunctionId,
+        code: &mut Code,
+        new: LocalId,
+        loc: InstrLocId,
+    ) {
+        let (pointer, bounds) = self.stack.as_ref().expect("see `sets_stack`");
+        let top = bounds.top.cast_signed();
+        code.tee(new).i32(top).bin(BinaryOp::I32GtS);
+        code.global_get(*pointer).i32(top).bin(BinaryOp::I32LeS);
+        code.bin(BinaryOp::I32And);
+        let mut underflow = Code::default();
+        underflow.get(new);
+        underflow
+            .i32(loc.data().cast_signed())
+            .call(self.stack_left);
+        code.when(body_mut(module, id), underflow);
+        code.get(new);
     }
 
     fn is_bulk(&self, instr: &Instr) -> bool {

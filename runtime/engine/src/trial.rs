@@ -69,6 +69,8 @@ pub enum MemoryError {
     InputOverflow,
     /// It went over the end of a frame of the stack.
     FrameOverflow,
+    /// It moved the stack pointer above where the stack begins.
+    StackUnderflow,
 }
 
 impl MemoryError {
@@ -83,6 +85,7 @@ impl MemoryError {
             MemoryError::ConstantWrite => "constant-write",
             MemoryError::InputOverflow => "input-overflow",
             MemoryError::FrameOverflow => "frame-overflow",
+            MemoryError::StackUnderflow => "stack-underflow",
         }
     }
 }

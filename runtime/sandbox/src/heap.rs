@@ -48,12 +48,25 @@ pub struct MemoryFault {
     pub action: Action,
     /// The first byte that it must not touch, or the pointer that it gave back.
     pub address: u32,
-    /// Bytes of the whole access; 0 for a pointer that was given back.
+    /// Bytes of the whole access; 0 for a pointer that was given back; how far the stack pointer went.
     pub bytes: u32,
     /// The block that it belongs to, or is closest to.
     pub block: Option<FaultBlock>,
     /// The size of the input, where that is what was passed.
     pub input_bytes: Option<u32>,
+    /// The frame whose end was passed. Only in [`Build::HeapExact`](crate::Build::HeapExact).
+    pub frame: Option<FaultFrame>,
+}
+
+/// A frame on the stack as a report shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultFrame {
+    /// Function index in the original module.
+    pub function: u32,
+    /// Its size.
+    pub bytes: u32,
+    /// One past its last byte.
+    pub end: u32,
 }
 
 /// What was tried.
@@ -65,6 +78,8 @@ pub enum Action {
     Write,
     /// To give a block back.
     Free,
+    /// To set the stack pointer.
+    MoveStack,
 }
 
 /// A block as a report shows it.
@@ -153,6 +168,9 @@ pub(crate) struct Heap {
     null_bytes: u32,
     /// Where gaps between frames may lie.
     frames: Option<(u32, u32)>,
+    /// Functions with a gap above their frame, ascending, and the bytes of the frame.
+    gaps: Vec<(u32, u32)>,
+    stack_top: u32,
     /// May there be gaps of functions that were left otherwise than by returning?
     left_gaps: bool,
     /// Where the input lies, and how much of it there is.
@@ -202,6 +220,8 @@ impl Heap {
             static_end: map.static_end,
             null_bytes: map.null_bytes,
             frames: map.frames,
+            gaps: map.gaps.clone(),
+            stack_top: map.stack_top,
             left_gaps: false,
             input: None,
             input_bytes_max: 0,
@@ -571,6 +591,54 @@ impl Heap {
         Err(self.refuse(kind, action, at, bytes, block))
     }
 
+    /// Judges where the stack pointer went, which is out of its bounds: below, if not above.
+    pub(crate) fn left_stack(&mut self, pointer: u32) -> Judged<()> {
+        let top = self.stack_top;
+        match pointer.cast_signed() > top.cast_signed() {
+            true => {
+                let kind = MemoryError::StackUnderflow;
+                Err(self.refuse(kind, Action::MoveStack, pointer, pointer - top, None))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Says whose frame the fault is about that an access to a gap has made. `stack` are the functions that are active,
+    /// innermost first: the gaps lie in that order, from the lowest on.
+    pub(crate) fn name_frame(&mut self, stack: &[RawFrame]) {
+        let (Some(fault), Some((start, _))) = (&mut self.fault, self.frames) else {
+            return;
+        };
+        let of = |frame: &RawFrame| {
+            let at = self.gaps.binary_search_by_key(&frame.function, |gap| gap.0);
+            Some(self.gaps[at.ok()?])
+        };
+        let is_gap = |at: u32| self.shadow.of(at.into()) == Mark::Frame as u8;
+        let mut at = start;
+        for (function, bytes) in stack.iter().filter_map(of) {
+            let first = at;
+            while at <= fault.address && !is_gap(at) {
+                at += GRANULE as u32;
+            }
+            let end = at;
+            while is_gap(at) {
+                at += GRANULE as u32;
+            }
+            // Gaps that are not where these frames end are not theirs.
+            if end > fault.address || end - first < bytes {
+                return;
+            }
+            if fault.address < at {
+                fault.frame = Some(FaultFrame {
+                    function,
+                    bytes,
+                    end,
+                });
+                return;
+            }
+        }
+    }
+
     /// The last granule of an input is partly usable.
     fn is_at_input_end(&self, at: u32) -> bool {
         self.input.is_some_and(|(address, bytes)| {
@@ -616,6 +684,7 @@ impl Heap {
             bytes,
             block: block.or(of_input),
             input_bytes: input.map(|(_, bytes)| bytes),
+            frame: None,
         });
         kind
     }

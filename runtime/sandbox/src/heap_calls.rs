@@ -1,7 +1,7 @@
 //! Heap calls: the imports of modules whose accesses are checked, with the guest on one side and the
 //! [`Heap`] on the other.
 
-use sandglass_engine::Exit;
+use sandglass_engine::{Exit, MemoryError};
 use sandglass_instrument::{HOST_MODULE, Text};
 use wasmtime::{Caller, Linker, WasmBacktrace};
 
@@ -52,9 +52,10 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
         "heap_stack" => linker.func_wrap(
             HOST_MODULE,
             name,
-            |mut caller: Caller<'_, Host>, site: i32| -> wasmtime::Result<()> {
-                let site = site.cast_unsigned();
-                Err(caller.data_mut().end(Exit::StackEnd, site))
+            |mut caller: Caller<'_, Host>, pointer: i32, site: i32| -> wasmtime::Result<()> {
+                let judged = heap(&mut caller).left_stack(pointer.cast_unsigned());
+                or_end(&mut caller, judged, site)?;
+                Err(caller.data_mut().end(Exit::StackEnd, site.cast_unsigned()))
             },
         ),
         "heap_landed" => linker.func_wrap(
@@ -153,9 +154,19 @@ fn heap<'a>(caller: &'a mut Caller<'_, Host>) -> &'a mut Heap {
 
 fn or_end<T>(caller: &mut Caller<'_, Host>, judged: Judged<T>, site: i32) -> wasmtime::Result<T> {
     judged.map_err(|kind| {
+        name_frame(caller, kind);
         let exit = Exit::Memory(kind);
         caller.data_mut().end(exit, site.cast_unsigned())
     })
+}
+
+/// Adds to an overflow of a frame whose it is, in the build that keeps stacks.
+pub(crate) fn name_frame(caller: &mut Caller<'_, Host>, kind: MemoryError) {
+    if kind == MemoryError::FrameOverflow
+        && let Some(stack) = whole_stack(caller)
+    {
+        heap(caller).name_frame(&stack);
+    }
 }
 
 /// Bytes of a text with its end, or up to the end of memory.
@@ -189,10 +200,15 @@ fn charge(caller: &mut Caller<'_, Host>, steps: u64) -> wasmtime::Result<()> {
 
 /// The guest's stack, in the build that keeps them.
 fn stack(caller: &mut Caller<'_, Host>) -> Option<Box<[RawFrame]>> {
+    whole_stack(caller).map(cut)
+}
+
+/// As [`stack`], with as many frames as are kept of any.
+fn whole_stack(caller: &mut Caller<'_, Host>) -> Option<Vec<RawFrame>> {
     let host = caller.data();
     let imported = host.heap.as_ref()?.keeps_stacks?;
     let trace = WasmBacktrace::capture(&*caller);
-    Some(cut(frames(&trace, &host.map, imported)))
+    Some(frames(&trace, &host.map, imported))
 }
 
 /// Does what the function does without writing, and judges each range that it would use; and what that cost.

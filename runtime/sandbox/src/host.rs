@@ -269,7 +269,8 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
     if let (Some(heap), Some((address, bytes, writes))) = (&mut host.heap, refused)
         && let Err(kind) = heap.access(address, bytes, writes)
     {
-        return Err(host.end(Exit::Memory(kind), 0));
+        heap_calls::name_frame(caller, kind);
+        return Err(caller.data_mut().end(Exit::Memory(kind), 0));
     }
     if host.charge(1 + (host.system.work() >> 3)) {
         return Err(host.end(Exit::Hang, 0));

@@ -37,7 +37,7 @@ pub use cache::Cache;
 pub use compile::{Build, THREAD_STACK_BYTES};
 pub use ending::RawFrame;
 pub use error::SandboxError;
-pub use heap::{Action, FaultBlock, MemoryFault};
+pub use heap::{Action, FaultBlock, FaultFrame, MemoryFault};
 pub use labels::{DependenceEvent, DependenceLimits, Dependences};
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use profile::{Profile, ProfileFrame, ProfileNode};

@@ -567,6 +567,9 @@ pub struct InspectArgs {
     /// A beginning of a path whose sources are yours although they lie where libraries do; may be repeated
     #[arg(long, value_name = "PATH", requires = "influence")]
     pub own: Vec<String>,
+    /// A function of the allocator, as for --sanitize heap: `malloc=my_alloc`, or `malloc=#17` by its index
+    #[arg(long, value_name = "ROLE=FUNCTION", conflicts_with = "influence")]
+    pub allocator: Vec<String>,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use sandglass_instrument::accept::{Facts, Item};
 use sandglass_instrument::printable::printable;
-use sandglass_instrument::{HeapSupport, Probes, heap_support};
+use sandglass_instrument::symbols::Symbols;
+use sandglass_instrument::{HeapSupport, Probes, heap_functions};
 use serde::Serialize;
 
 use super::args::InspectArgs;
@@ -13,10 +14,21 @@ use super::influence;
 use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::number;
-use crate::target::{MEMORY_BYTES_MAX, Module, unwatched};
+use crate::target::{MEMORY_BYTES_MAX, Module, support, unwatched};
 
 /// Names of a list that are shown to people.
 const LISTED_MAX: usize = 40;
+
+/// A function of the allocator.
+#[derive(Serialize)]
+struct HeapFunction {
+    /// What it does, as after `--allocator`.
+    role: &'static str,
+    /// Its index.
+    function: u32,
+    /// Its name, safe to print; absent if it has none.
+    name: Option<String>,
+}
 
 /// What is shown, and printed as JSON.
 #[derive(Serialize)]
@@ -44,6 +56,8 @@ struct Inspection {
     heap: Option<&'static str>,
     /// Why it watches none, if so.
     heap_error: Option<&'static str>,
+    /// The functions that it takes for the allocator's, if it watches any.
+    allocator: Vec<HeapFunction>,
     /// Edge probes and comparison sites, if it can be instrumented.
     edges: Option<u64>,
     compares: Option<u64>,
@@ -55,7 +69,7 @@ pub(super) fn run(args: InspectArgs) -> Result<u8> {
         influence::run(&args, place, &module)?;
         return Ok(exit_code::FINE);
     }
-    let inspection = inspect(&module);
+    let inspection = inspect(&module, &args.allocator)?;
     let mut out = Sink::stdout();
     if args.json {
         out.line(&serde_json::to_string(&inspection).expect("an inspection is plain data"));
@@ -65,7 +79,7 @@ pub(super) fn run(args: InspectArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
-fn inspect(module: &Module) -> Inspection {
+fn inspect(module: &Module, allocator: &[String]) -> Result<Inspection> {
     let facts = &module.facts;
     let (entry, entry_error) = match facts.target() {
         Ok(kind) => (Some(format!("{kind:?}").to_lowercase()), None),
@@ -79,8 +93,13 @@ fn inspect(module: &Module) -> Inspection {
     let map = sandglass_instrument::instrument(&module.wasm, wants)
         .ok()
         .map(|instrumented| instrumented.probe_map);
-    let (heap, heap_error) = heap(module);
-    Inspection {
+    let heap_support = support(module, allocator)?;
+    let heap_error = unwatched(heap_support);
+    let functions_of_heap = match heap_error {
+        None => functions_of_heap(module, allocator),
+        Some(_) => Vec::new(),
+    };
+    Ok(Inspection {
         event: "inspect",
         target: module.path.clone(),
         target_hash: module.hash.clone(),
@@ -117,24 +136,38 @@ fn inspect(module: &Module) -> Inspection {
         dwarf: facts.has_dwarf,
         names: facts.has_names,
         malloc: facts.has_malloc(),
-        heap,
+        heap: whose(heap_support),
         heap_error,
+        allocator: functions_of_heap,
         edges: map.as_ref().map(|map| map.probes.len() as u64),
         compares: map.as_ref().map(|map| map.compares.len() as u64),
-    }
+    })
 }
 
-/// Whose blocks can be watched, or why nobody's can.
-fn heap(module: &Module) -> (Option<&'static str>, Option<&'static str>) {
-    let is_narrow = module.facts.memories.first().is_some_and(|m| !m.memory64);
-    let support = is_narrow.then(|| heap_support(&module.wasm, &[]).unwrap_or_default());
-    let whose = match support {
+/// Whose blocks can be watched.
+fn whose(support: Option<HeapSupport>) -> Option<&'static str> {
+    match support {
         Some(HeapSupport::C) => Some("malloc and free"),
         Some(HeapSupport::Rust) => Some("Rust's allocator"),
         Some(HeapSupport::Both) => Some("malloc and free, and Rust's allocator"),
         _ => None,
+    }
+}
+
+/// The functions that are taken for the allocator's.
+fn functions_of_heap(module: &Module, allocator: &[String]) -> Vec<HeapFunction> {
+    let found = heap_functions(&module.wasm, allocator).unwrap_or_default();
+    let symbols = Symbols::new(&module.wasm);
+    let function = |(role, function)| {
+        let frames = symbols.frames_of(function);
+        let named = frames.into_iter().find(|frame| !frame.raw_name.is_empty());
+        HeapFunction {
+            role,
+            function,
+            name: named.map(|frame| frame.function),
+        }
     };
-    (whose, unwatched(support))
+    found.into_iter().map(function).collect()
 }
 
 fn memories(facts: &Facts) -> Vec<String> {
@@ -195,6 +228,15 @@ fn print(out: &mut Sink, inspection: &Inspection) {
             "memory errors (--sanitize heap): not watched: {}",
             error.unwrap_or_default()
         )),
+    }
+    if !inspection.allocator.is_empty() {
+        let functions = inspection.allocator.iter();
+        let functions = functions.map(|of| match &of.name {
+            Some(name) if name != of.role => format!("{}=#{} ({name})", of.role, of.function),
+            _ => format!("{}=#{}", of.role, of.function),
+        });
+        let functions = functions.collect::<Vec<_>>();
+        out.line(&format!("allocator: {}", functions.join(", ")));
     }
     match (inspection.edges, inspection.compares) {
         (Some(edges), Some(compares)) => {

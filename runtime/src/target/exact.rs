@@ -90,7 +90,13 @@ impl Exact {
             let block = fault.block.as_ref();
             let allocated = block.map_or(&[][..], |block| &block.allocated[..]);
             let freed = block.and_then(|block| block.freed.as_ref());
+            let frame_of = fault.frame.map(|frame| RawFrame {
+                function: frame.function,
+                offset: None,
+            });
+            let frame_of = frame_of.map(|frame| self.symbolise(&[frame]));
             Box::new(Memory {
+                frame_of: frame_of.and_then(|frames| Some(frames.last()?.function.clone())),
                 allocated: self.symbolise(allocated),
                 freed: freed.map(|frames| self.symbolise(frames)),
                 fault,

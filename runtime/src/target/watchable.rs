@@ -24,19 +24,7 @@ pub fn check_watchable(
             "the same command without --reset marks",
         ));
     }
-    let is_narrow = (module.facts.memories.first()).is_some_and(|memory| !memory.memory64);
-    let support = is_narrow.then(|| heap_support(&module.wasm, allocator));
-    let support = support.transpose().map_err(|error| {
-        with_next(
-            format!(
-                "{}: {}",
-                show(Path::new(&module.path)),
-                printable(&error.to_string())
-            ),
-            format!("sandglass inspect {}", quote(&module.path)),
-        )
-    })?;
-    match unwatched(support) {
+    match unwatched(support(module, allocator)?) {
         None => Ok(()),
         Some(reason) => Err(with_next(
             format!(
@@ -46,6 +34,23 @@ pub fn check_watchable(
             format!("sandglass inspect {}", quote(&module.path)),
         )),
     }
+}
+
+/// How the heap can be watched; nothing without a memory of 32-bit addresses. Errs when what is given of the allocator
+/// is wrong.
+pub(crate) fn support(module: &Module, allocator: &[String]) -> Result<Option<HeapSupport>> {
+    let is_narrow = (module.facts.memories.first()).is_some_and(|memory| !memory.memory64);
+    let support = is_narrow.then(|| heap_support(&module.wasm, allocator));
+    support.transpose().map_err(|error| {
+        with_next(
+            format!(
+                "{}: {}",
+                show(Path::new(&module.path)),
+                printable(&error.to_string())
+            ),
+            format!("sandglass inspect {}", quote(&module.path)),
+        )
+    })
 }
 
 /// Why a heap cannot be watched, if it cannot.
