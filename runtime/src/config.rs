@@ -25,7 +25,9 @@ use crate::store::finding::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
 };
-use crate::target::{Coverage, MEMORY_BYTES_MAX, Module, Reset, check_watchable};
+use crate::target::{
+    Coverage, MEMORY_BYTES_MAX, Module, Reset, check_watchable, needs_marks, support, unwatched,
+};
 
 /// Threads at most: beyond it somebody mistyped.
 const WORKERS_MAX: usize = 256;
@@ -106,6 +108,10 @@ impl CampaignConfig {
         let reset = reset(args.guest.reset);
         let guest = &args.guest;
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;
+        let mut warnings = read.warnings;
+        if guest.sanitize.is_none() && !reruns && could_rerun(&module, reset) {
+            warnings.push(NO_RERUNS.to_owned());
+        }
         Ok(CampaignConfig {
             reruns,
             wants_reruns: guest.sanitize.is_some() || !guest.allocator.is_empty(),
@@ -136,7 +142,7 @@ impl CampaignConfig {
             },
             workers: args.workers,
             paranoid: args.paranoid,
-            warnings: read.warnings,
+            warnings,
             coverage,
             generator,
             module,
@@ -212,6 +218,14 @@ pub fn cost_model(guest: &GuestArgs) -> Option<CostModel> {
         CostArg::Plain => CostModel::Plain,
         CostArg::Native => CostModel::Native,
     })
+}
+
+/// What the same command does differently where resets need marks.
+const NO_RERUNS: &str = "memory errors are not looked for, because nothing but page protection puts back what that needs; a campaign where it works is another one, unless both have --sanitize none";
+
+/// Whether the module would be watched where resets do not need marks.
+fn could_rerun(module: &Module, reset: Reset) -> bool {
+    needs_marks(reset) && support(module, &[]).is_ok_and(|support| unwatched(support).is_none())
 }
 
 /// Whether a campaign runs a sample again for memory errors: by default where it can.

@@ -25,8 +25,7 @@ mod worker;
 pub use drawn::Shown;
 pub use exact::{Exact, Replayed, Replays};
 pub use watchable::check_watchable;
-use watchable::needs_marks;
-pub(crate) use watchable::{support, unwatched};
+pub(crate) use watchable::{needs_marks, support, unwatched};
 pub use worker::Worker;
 
 /// The most memory that a guest may have: for verbs whose limit is known only after the module was read.

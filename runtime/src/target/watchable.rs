@@ -67,6 +67,7 @@ pub(crate) fn unwatched(support: Option<HeapSupport>) -> Option<&'static str> {
     }
 }
 
-pub(super) fn needs_marks(reset: Reset) -> bool {
+/// Whether resets need marks: the user wants them, or page protection does not work here.
+pub(crate) fn needs_marks(reset: Reset) -> bool {
     reset == Reset::Marks || !sandglass_sandbox::watching_works()
 }
