@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(pwd)
+repository=$(dirname "$root")
 what=${1:-all}
 
 zig=()
@@ -100,17 +101,16 @@ cost() {
 # library TARGET FOLDER NAME SOURCE [FLAG…]: a library that modules are linked with, without lines. By rustc alone, because
 # cargo's hashes, which are in symbols, depend on the flags for paths.
 library() {
-  local target=$1 folder=$2 name=$3 source=$4 sdk; shift 4
-  sdk=$(cd "$root/../sdk" && pwd)
+  local target=$1 folder=$2 name=$3 source=$4; shift 4
   rustc --edition 2024 --crate-type rlib --target "$target" -C opt-level=2 -C panic=abort -C codegen-units=1 \
-    --remap-path-prefix "$sdk"=sdk --remap-path-prefix "$root"=guests --crate-name "$name" -L "$folder" "$@" "$source" \
+    --remap-path-prefix "$repository/sdk"=sdk --remap-path-prefix "$root"=guests --crate-name "$name" -L "$folder" "$@" "$source" \
     -o "$folder/lib$name.rlib"
 }
 
 # sdk TARGET FOLDER
 sdk() {
-  library "$1" "$2" sandglass_abi "$root/../sdk/abi/src/lib.rs"
-  library "$1" "$2" sandglass_sdk "$root/../sdk/src/lib.rs" --cfg 'feature="alloc"' --extern sandglass_abi
+  library "$1" "$2" sandglass_abi "$repository/sdk/abi/src/lib.rs"
+  library "$1" "$2" sandglass_sdk "$repository/sdk/src/lib.rs" --cfg 'feature="alloc"' --extern sandglass_abi
 }
 
 # The generators use std, whose own debug information would be most of a module: names stay, lines go.

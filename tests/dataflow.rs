@@ -7,6 +7,8 @@
 mod inputs;
 #[path = "dataflow/results.rs"]
 mod results;
+#[path = "dataflow/tuples.rs"]
+mod tuples;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -82,4 +84,17 @@ fn every_fault_has_an_input_that_triggers_it_at_its_line() {
         }
     });
     assert_eq!(listed.len(), FAULTS.len());
+}
+
+#[test]
+fn what_nobody_listens_to_is_not_looked_at() {
+    let wasm = wat::parse_str(include_str!("dataflow/unheard.wat")).expect("it assembles");
+    on_guest_thread(|| {
+        for build in [Build::Fast, Build::Exact, Build::Dependence] {
+            let program = Program::build(&wasm, build, &Options::default(), None);
+            let program = Arc::new(program.expect("it is a target"));
+            let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("it sets up");
+            assert_eq!(sandbox.replay(b"").outcome.exit, Exit::Valid, "{build:?}");
+        }
+    });
 }

@@ -10,7 +10,7 @@ use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
 use crate::draws::{self, Draws};
-use crate::flow;
+use crate::flow::{self, Flow};
 use crate::heap::Heap;
 use crate::heap_calls;
 use crate::labels::Labels;
@@ -43,6 +43,8 @@ pub(crate) struct Host {
     pub(crate) marks: Option<Arc<Region>>,
     /// In the builds that follow the input.
     pub(crate) labels: Option<Labels>,
+    /// What the operators of a dataflow program say, if somebody listens.
+    pub(crate) flow: Option<Flow>,
     /// The guest's first memory.
     pub(crate) memory: Option<Memory>,
     pub(crate) instance: Option<wasmtime::Instance>,

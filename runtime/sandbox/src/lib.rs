@@ -38,6 +38,7 @@ pub use cache::Cache;
 pub use compile::{Build, THREAD_STACK_BYTES};
 pub use ending::RawFrame;
 pub use error::SandboxError;
+pub use flow::{FlowEvent, FlowKey, FlowPart, FlowTold};
 pub use heap::{Action, FaultBlock, MemoryFault};
 pub use labels::{DependenceEvent, DependenceLimits, Dependences};
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};

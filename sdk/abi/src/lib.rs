@@ -68,6 +68,8 @@ pub const FLOW_EQUAL: &str = "flow_equal";
 pub const FLOW_GROUP: &str = "flow_group";
 /// Import `(operator: i32, kept: i32) -> ()`: what a filter did with a row, 0 or 1.
 pub const FLOW_FILTER: &str = "flow_filter";
+/// The byte between the data sets of an input for a dataflow program: ASCII's file separator.
+pub const FLOW_SEPARATOR: u8 = 0x1c;
 /// The operators of dataflow programs; their place here is their number.
 pub const FLOW_KINDS: [&str; 17] = [
     "map",

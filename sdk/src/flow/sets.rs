@@ -5,12 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
+pub use sandglass_abi::FLOW_SEPARATOR as SET_SEPARATOR;
+
 use super::DataSet;
 use super::parse::split;
 use super::step::{Flow, Step};
-
-/// The byte between the texts of two data sets: ASCII's file separator.
-pub const SET_SEPARATOR: u8 = 0x1c;
 
 /// The data sets of one input, and the operators on them.
 ///
