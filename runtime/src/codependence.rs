@@ -335,16 +335,18 @@ mod tests {
 
     #[test]
     fn classes_are_joined_by_way_of_others_and_the_deepest_counts() {
-        let mut union = Union::default();
         let [a, b, c, d] = [0, 1, 2, 3].map(|row| cell(0, row, 0));
-        union.join(c, d, 5);
-        union.join(a, b, 2);
-        union.join(d, b, 3);
-        let expected = Class {
-            cells: [a, b, c, d].into(),
-            depth: 5,
-        };
-        assert_eq!(union.classes(), [expected]);
+        for (first, second) in [(5, 2), (2, 5)] {
+            let mut union = Union::default();
+            union.join(c, d, first);
+            union.join(a, b, second);
+            union.join(d, b, 3);
+            let expected = Class {
+                cells: [a, b, c, d].into(),
+                depth: 5,
+            };
+            assert_eq!(union.classes(), [expected]);
+        }
     }
 
     #[test]
