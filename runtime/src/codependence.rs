@@ -19,6 +19,12 @@ use std::ops::Range;
 use sandglass_abi::FLOW_SEPARATOR as SET_SEPARATOR;
 use sandglass_sandbox::{FlowEvent, FlowKey, FlowPart, FlowTold};
 
+/// Cells that are looked at of one key, or of one side of a comparison. A guest may compute something from all of a large
+/// input, and say so often.
+const KEY_CELLS_MAX: usize = 256;
+/// Ranges of bytes that are looked at for them.
+const RANGES_MAX: usize = 4096;
+
 /// A cell of an input: data set, row and column, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
@@ -81,9 +87,13 @@ impl Cells {
             .map(|(_, cell)| *cell)
     }
 
-    /// All cells that these ranges belong to.
+    /// The cells that these ascending ranges belong to: the first [`KEY_CELLS_MAX`].
     pub fn of_all(&self, ranges: &[Range<u32>]) -> BTreeSet<Cell> {
-        ranges.iter().flat_map(|range| self.of(range)).collect()
+        let ranges = ranges.iter().take(RANGES_MAX);
+        ranges
+            .flat_map(|range| self.of(range))
+            .take(KEY_CELLS_MAX)
+            .collect()
     }
 }
 
@@ -195,6 +205,9 @@ fn key_cells(key: &FlowKey, cells: &Cells) -> KeyCells {
         copied: true,
     };
     for part in key {
+        if found.cells.len() >= KEY_CELLS_MAX {
+            break;
+        }
         match part {
             FlowPart::Copied(bytes) => found.cells.extend(cells.of(bytes)),
             FlowPart::Derived(bytes) => {
@@ -205,6 +218,7 @@ fn key_cells(key: &FlowKey, cells: &Cells) -> KeyCells {
     }
     // A cell of which some bytes are left out is one cell.
     found.cells.dedup();
+    found.cells.truncate(KEY_CELLS_MAX);
     found
 }
 
@@ -347,6 +361,14 @@ mod tests {
             };
             assert_eq!(union.classes(), [expected]);
         }
+    }
+
+    #[test]
+    fn of_a_key_that_comes_from_everything_the_first_cells_count() {
+        let cells = Cells::new(&b"x,".repeat(1 << 12), b',');
+        let all = FlowPart::Derived([0..1 << 13].into());
+        let found = key_cells(&Vec::from([all.clone(), all]), &cells);
+        assert_eq!(found.cells.len(), KEY_CELLS_MAX);
     }
 
     #[test]

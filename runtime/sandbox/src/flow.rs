@@ -16,6 +16,8 @@ use crate::host::Host;
 
 /// Events that are kept of a run.
 const EVENTS_MAX: usize = 1 << 16;
+/// Bytes of keys whose labels are kept of a run.
+const LABELS_MAX: usize = 1 << 20;
 /// Bytes that are kept of a key, and of what an operator says of its place.
 const KEY_BYTES_MAX: usize = 256;
 const SITE_BYTES_MAX: usize = 256;
@@ -86,6 +88,7 @@ pub enum FlowPart {
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     events: Vec<Raw>,
+    labels: usize,
     dropped: u32,
 }
 
@@ -99,9 +102,16 @@ enum Raw {
 
 impl Flow {
     fn push(&mut self, event: Raw) {
-        if self.events.len() < EVENTS_MAX {
+        self.labels += match &event {
+            Raw::Equal(_, [left, right]) => left.len() + right.len(),
+            Raw::Group(_, key, _) => key.len(),
+            Raw::Operator(..) | Raw::Filter(..) => 0,
+        };
+        if self.events.len() < EVENTS_MAX && self.labels <= LABELS_MAX {
             self.events.push(event);
         } else {
+            // What follows is left out, too: the beginning is whole.
+            self.labels = LABELS_MAX + 1;
             self.dropped = self.dropped.saturating_add(1);
         }
     }
@@ -245,4 +255,38 @@ fn labels(caller: &mut Caller<'_, Host>, ptr: i32, len: i32) -> wasmtime::Result
     let kept = bytes.len().min(KEY_BYTES_MAX) as u32;
     let labels = host.labels.as_ref();
     Ok(labels.map_or_else(Vec::new, |labels| labels.at(ptr.cast_unsigned(), kept)))
+}
+
+#[cfg(test)]
+mod tests {
+    use sandglass_instrument::labels;
+
+    use super::*;
+
+    #[test]
+    fn bytes_in_a_row_are_one_copy_and_constants_are_left_out() {
+        let mut sets = Sets::new(&[], 10);
+        let byte = labels::of_byte;
+        // A range of two bytes, as a sum of both has.
+        let sum = byte(7) | 1 << 22;
+        let found = key(&[0, byte(3), byte(4), byte(6), 0, sum, sum], &mut sets);
+        let expected = [
+            FlowPart::Copied(3..5),
+            FlowPart::Copied(6..7),
+            FlowPart::Derived(Arc::new([7..9])),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_guest_that_says_too_much_is_heard_no_further() {
+        let mut flow = Flow::default();
+        for _ in 0..LABELS_MAX / KEY_BYTES_MAX + 9 {
+            flow.push(Raw::Group(0, vec![0; KEY_BYTES_MAX], 1));
+        }
+        flow.push(Raw::Filter(0, true, 0));
+        let told = flow.told(&mut Sets::new(&[], 0));
+        assert_eq!(told.events.len(), LABELS_MAX / KEY_BYTES_MAX);
+        assert_eq!(told.dropped, 10);
+    }
 }

@@ -66,7 +66,7 @@ pub(super) fn text(out: &mut Sink, shown: &Shown) {
     classes_text(out, &shown.found.classes);
     if shown.dropped > 0 {
         out.line(&format!(
-            "warning: {} left out: there is room for 65,536",
+            "warning: {} of operators left out: there is room for 65,536, with a million bytes of keys",
             plural(u64::from(shown.dropped), "event")
         ));
     }
