@@ -273,7 +273,7 @@ mod tests {
         let expected = [
             FlowPart::Copied(3..5),
             FlowPart::Copied(6..7),
-            FlowPart::Derived(Arc::new([7..9])),
+            FlowPart::Derived(std::iter::once(7..9).collect()),
         ];
         assert_eq!(found, expected);
     }
