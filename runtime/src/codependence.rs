@@ -116,8 +116,6 @@ pub struct Operator {
     pub group_keys: BTreeSet<BTreeSet<Column>>,
     /// Rows that a filter did not keep, and those that it did.
     pub filtered: [u64; 2],
-    /// The columns from which it was decided.
-    pub filtered_by: BTreeSet<Column>,
 }
 
 /// Cells that are equal, or used together.
@@ -176,15 +174,9 @@ pub fn codependence(told: &FlowTold, cells: &Cells) -> Codependence {
                     union.join_all(&parts.cells, own.depth);
                 }
             }
-            FlowEvent::Filter {
-                operator,
-                kept,
-                bytes,
-            } => {
+            FlowEvent::Filter { operator, kept } => {
                 let own = found.operators.entry(*operator).or_default();
                 own.filtered[usize::from(*kept)] += 1;
-                let columns = cells.of_all(bytes).into_iter().map(Cell::column);
-                own.filtered_by.extend(columns);
             }
         }
     }

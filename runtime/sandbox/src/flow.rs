@@ -67,8 +67,6 @@ pub enum FlowEvent {
         operator: u32,
         /// Whether it was kept.
         kept: bool,
-        /// The input bytes that the answer was computed from, as far as no branch lies between.
-        bytes: Arc<[Range<u32>]>,
     },
 }
 
@@ -97,7 +95,7 @@ enum Raw {
     Operator([u32; 3], String),
     Equal(u32, [Vec<u32>; 2]),
     Group(u32, Vec<u32>, u32),
-    Filter(u32, bool, u32),
+    Filter(u32, bool),
 }
 
 impl Flow {
@@ -134,11 +132,7 @@ impl Flow {
                 key: key(&labels, sets),
                 size,
             },
-            Raw::Filter(operator, kept, label) => FlowEvent::Filter {
-                operator,
-                kept,
-                bytes: sets.of(label),
-            },
+            Raw::Filter(operator, kept) => FlowEvent::Filter { operator, kept },
         });
         FlowTold {
             events: events.collect(),
@@ -242,10 +236,8 @@ fn group(
 }
 
 fn filter(mut caller: Caller<'_, Host>, operator: i32, kept: i32) {
-    let host = caller.data_mut();
-    if let (Some(flow), Some(labels)) = (&mut host.flow, &host.labels) {
-        let label = labels.argument(1);
-        flow.push(Raw::Filter(operator.cast_unsigned(), kept != 0, label));
+    if let Some(flow) = &mut caller.data_mut().flow {
+        flow.push(Raw::Filter(operator.cast_unsigned(), kept != 0));
     }
 }
 
@@ -284,7 +276,7 @@ mod tests {
         for _ in 0..LABELS_MAX / KEY_BYTES_MAX + 9 {
             flow.push(Raw::Group(0, vec![0; KEY_BYTES_MAX], 1));
         }
-        flow.push(Raw::Filter(0, true, 0));
+        flow.push(Raw::Filter(0, true));
         let told = flow.told(&mut Sets::new(&[], 0));
         assert_eq!(told.events.len(), LABELS_MAX / KEY_BYTES_MAX);
         assert_eq!(told.dropped, 10);

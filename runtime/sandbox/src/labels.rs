@@ -118,11 +118,6 @@ impl Labels {
         }
     }
 
-    /// The label of an argument of the call that is being made, counted from 0.
-    pub(crate) fn argument(&self, n: u32) -> u32 {
-        self.word(labels::ARGUMENTS + 4 * n)
-    }
-
     /// What the labels of the run stand for.
     pub(crate) fn sets(&self, input_bytes: u32) -> Sets<'_> {
         Sets::new(self.memory.bytes(0, self.memory.size()), input_bytes)

@@ -120,11 +120,7 @@ fn lines(operator: &Operator) -> Vec<String> {
     }
     let [left_out, kept] = operator.filtered;
     if left_out + kept > 0 {
-        let by = match operator.filtered_by.is_empty() {
-            true => String::new(),
-            false => format!(" {}", columns_text(&operator.filtered_by)),
-        };
-        lines.push(format!("{}:{by} {kept} kept, {left_out} not", head()));
+        lines.push(format!("{}: {kept} kept, {left_out} not", head()));
     }
     lines
 }
@@ -197,7 +193,6 @@ enum Line<'a> {
         groups: &'a BTreeMap<u32, u64>,
         left_out: u64,
         kept: u64,
-        filtered_by: &'a BTreeSet<Column>,
     },
     Predicate {
         file: &'a str,
@@ -243,7 +238,6 @@ pub(super) fn json(out: &mut Sink, shown: &Shown) {
             groups: &operator.groups,
             left_out: operator.filtered[0],
             kept: operator.filtered[1],
-            filtered_by: &operator.filtered_by,
         });
     }
     for predicate in &shown.predicates {
