@@ -27,6 +27,7 @@ mod compare;
 mod cover;
 mod demo;
 mod depends;
+mod depends_cells;
 pub mod export;
 mod fuzz;
 mod influence;

@@ -27,6 +27,7 @@ pub mod build;
 pub mod campaign;
 pub mod check;
 pub mod cli;
+pub mod codependence;
 pub mod compare;
 pub mod config;
 pub mod corpora;

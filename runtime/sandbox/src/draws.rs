@@ -159,7 +159,7 @@ fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Host) {
 }
 
 /// Bytes of the guest, or the end of the run.
-fn text<'a>(
+pub(crate) fn text<'a>(
     caller: &'a mut Caller<'_, Host>,
     ptr: i32,
     len: i32,

@@ -10,6 +10,7 @@ use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
 use crate::draws::{self, Draws};
+use crate::flow::{self, Flow};
 use crate::heap::Heap;
 use crate::heap_calls;
 use crate::labels::Labels;
@@ -42,6 +43,8 @@ pub(crate) struct Host {
     pub(crate) marks: Option<Arc<Region>>,
     /// In the builds that follow the input.
     pub(crate) labels: Option<Labels>,
+    /// What the operators of a dataflow program say, if somebody listens.
+    pub(crate) flow: Option<Flow>,
     /// The guest's first memory.
     pub(crate) memory: Option<Memory>,
     pub(crate) instance: Option<wasmtime::Instance>,
@@ -116,7 +119,9 @@ pub(crate) fn provide(
         return provide_own(linker, name) || heap_calls::provide(linker, name);
     }
     if module == abi::IMPORT_MODULE {
-        return draws::provide(linker, name) || (stubs && provide_stub(linker, module, name, ty));
+        return draws::provide(linker, name)
+            || flow::provide(linker, name)
+            || (stubs && provide_stub(linker, module, name, ty));
     }
     if let Some(function) = FunctionId::find(module, name) {
         return provide_wasi(linker, module, function, ty)

@@ -109,6 +109,20 @@ impl Labels {
         self.words(address, bytes).fill(0);
     }
 
+    /// The labels of what lies there; none of what has no shadow.
+    pub(crate) fn at(&self, address: u32, bytes: u32) -> Vec<u32> {
+        let end = 4 * (u64::from(address) + u64::from(bytes));
+        match self.shadows.first() {
+            Some(shadow) if end <= shadow.size() as u64 => self.words(address, bytes).to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the labels of the run stand for.
+    pub(crate) fn sets(&self, input_bytes: u32) -> Sets<'_> {
+        Sets::new(self.memory.bytes(0, self.memory.size()), input_bytes)
+    }
+
     fn words(&self, address: u32, bytes: u32) -> &mut [u32] {
         match self.shadows.first() {
             Some(shadow) => shadow.words(4 * address as usize, bytes as usize),
@@ -120,7 +134,7 @@ impl Labels {
     pub(crate) fn read(&self, outcome: Outcome, input_bytes: u32) -> Dependences {
         let events = self.word(labels::EVENTS).min(labels::EVENTS_MAX);
         let bytes = self.memory.bytes(0, self.memory.size());
-        let mut sets = Sets::new(bytes, input_bytes);
+        let mut sets = self.sets(input_bytes);
         let mut found = Vec::with_capacity(events as usize);
         for n in 0..events {
             let at = (labels::EVENT_LIST + n * labels::EVENT_BYTES) as usize;

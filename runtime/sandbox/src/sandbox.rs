@@ -17,6 +17,7 @@ use crate::blocks::Blocks;
 use crate::compile::{Build, THREAD_STACK_BYTES};
 use crate::ending::{RawFrame, stack, trap};
 use crate::error::SandboxError;
+use crate::flow::{Flow, FlowTold};
 use crate::heap::{Heap, MemoryFault};
 use crate::host::Ended;
 use crate::input_place::InputPlace;
@@ -266,13 +267,33 @@ impl Sandbox {
     /// # Panics
     /// When the program was not built to ([`Build::Dependence`], [`Build::Trace`]).
     pub fn depend(&mut self, input: &[u8], limits: DependenceLimits) -> Dependences {
+        self.followed(input, limits).0
+    }
+
+    /// The same, and what the operators of a dataflow program say meanwhile. The program takes longer than
+    /// unheard.
+    ///
+    /// # Panics
+    /// As [`depend`](Self::depend).
+    pub fn depend_flow(
+        &mut self,
+        input: &[u8],
+        limits: DependenceLimits,
+    ) -> (Dependences, FlowTold) {
+        self.live_mut().store.data_mut().flow = Some(Flow::default());
+        self.followed(input, limits)
+    }
+
+    fn followed(&mut self, input: &[u8], limits: DependenceLimits) -> (Dependences, FlowTold) {
         let labels = self.live().store.data().labels.clone();
         let labels = labels.expect("built to follow the input");
         labels.begin(limits);
         let outcome = self.ran(input);
+        let flow = self.live_mut().store.data_mut().flow.take();
+        let told = flow.map(|flow| flow.told(&mut labels.sets(outcome.input_bytes)));
         let found = labels.read(outcome.clone(), outcome.input_bytes);
         self.reset();
-        found
+        (found, told.unwrap_or_default())
     }
 
     /// The program that it runs.

@@ -87,6 +87,7 @@ impl Setup<'_> {
             side: None,
             marks: None,
             labels: None,
+            flow: None,
             memory: None,
             tables: wasmtime::StoreLimitsBuilder::new()
                 .table_elements(TABLE_ELEMENTS_MAX)

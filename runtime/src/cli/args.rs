@@ -288,6 +288,12 @@ pub struct DependsArgs {
     /// One JSON object for each decision, the last one is the summary
     #[arg(long)]
     pub json: bool,
+    /// Of a dataflow program, show instead which cells of its data sets it needs to be equal, or uses together
+    #[arg(long)]
+    pub cells: bool,
+    /// What separates the cells of a row
+    #[arg(long, value_name = "BYTE", default_value = ",", value_parser = parse_delimiter, requires = "cells")]
+    pub delimiter: u8,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
@@ -537,6 +543,18 @@ fn parse_percent(text: &str) -> Result<u64, String> {
         .map(|whole| whole + thousandths)
         .filter(|percent| *percent <= 1_000_000_000)
         .ok_or_else(wrong)
+}
+
+/// One byte that may stand between cells.
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if ![b'\n', sandglass_abi::FLOW_SEPARATOR].contains(byte) => Ok(*byte),
+        _ => Err(
+            "expected one byte, as in ; or \\t, that separates neither rows nor data sets"
+                .to_owned(),
+        ),
+    }
 }
 
 /// A range of bytes as in `3..7`; the end is not part of it.

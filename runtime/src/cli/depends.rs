@@ -8,11 +8,14 @@ use anyhow::Result;
 use sandglass_instrument::labels::{DependenceSite, SiteKind};
 use sandglass_instrument::printable::printable_bytes;
 use sandglass_instrument::symbols::{Frame, Symbols};
-use sandglass_sandbox::{Build, DependenceEvent, DependenceLimits, Dependences, on_guest_thread};
+use sandglass_sandbox::{
+    Build, DependenceEvent, DependenceLimits, Dependences, FlowTold, on_guest_thread,
+};
 use serde::Serialize;
 
 use super::args::DependsArgs;
 use super::case::{exact_for, read_case};
+use super::depends_cells;
 use super::profile::refuse_property;
 use crate::error::{exit_code, show};
 use crate::report::Sink;
@@ -64,16 +67,28 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     refuse_property(&module, &args.target)?;
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-    let (found, sites) = on_guest_thread(|| {
+    let (found, told, sites) = on_guest_thread(|| {
         let mut sandbox = target.sandbox(Build::Dependence, &limits)?;
         let sites = sandbox.program().probe_map().dependence.clone();
-        anyhow::Ok((
-            sandbox.depend(&case.input, DependenceLimits::STANDARD),
-            sites,
-        ))
+        let limits = DependenceLimits::STANDARD;
+        let (found, told) = match args.cells {
+            true => sandbox.depend_flow(&case.input, limits),
+            false => (sandbox.depend(&case.input, limits), FlowTold::default()),
+        };
+        anyhow::Ok((found, told, sites))
     })?;
     let symbols = Symbols::new(&module.wasm);
     let mut out = Sink::stdout();
+    let run = (&found, &told);
+    let cells = args
+        .cells
+        .then(|| depends_cells::shown(&case.input, args.delimiter, run, &sites, &symbols));
+    if let Some(cells) = &cells
+        && args.json
+    {
+        depends_cells::json(&mut out, cells);
+        return Ok(exit_code::FINE);
+    }
     if args.json {
         json(&mut out, &module, &found, &sites, &symbols);
         return Ok(exit_code::FINE);
@@ -85,7 +100,10 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
         plural(u64::from(found.outcome.input_bytes), "byte"),
         number(found.outcome.fuel),
     ));
-    text(&mut out, &case.input, &found, &sites, &symbols);
+    match &cells {
+        Some(cells) => depends_cells::text(&mut out, cells),
+        None => text(&mut out, &case.input, &found, &sites, &symbols),
+    }
     for warning in warnings(&found) {
         out.line(&format!("warning: {warning}"));
     }

@@ -1,0 +1,16 @@
+;; Nobody listens to operators of dataflow programs: what they say is not looked at, wherever it lies.
+(module
+  (import "sandglass" "flow_watch" (func $watch (result i32)))
+  (import "sandglass" "flow_operator" (func $operator (param i32 i32 i32 i32 i32)))
+  (import "sandglass" "flow_equal" (func $equal (param i32 i32 i32 i32 i32)))
+  (import "sandglass" "flow_group" (func $group (param i32 i32 i32 i32)))
+  (import "sandglass" "flow_filter" (func $filter (param i32 i32)))
+  (memory (export "memory") 17)
+  (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+    (if (call $watch) (then unreachable))
+    (call $operator (i32.const -1) (i32.const -1) (i32.const -1) (i32.const -1) (i32.const -1))
+    (call $equal (i32.const -1) (i32.const -1) (i32.const -1) (i32.const -1) (i32.const -1))
+    (call $group (i32.const -1) (i32.const -1) (i32.const -1) (i32.const -1))
+    (call $filter (i32.const -1) (i32.const -1))
+    (i32.const 0))
+)
