@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, cases of data flow, generators,
+# Rebuilds the small checked-in guests: planted faults, demos, bench programs, programs with known worst cases, cases of data flow, dataflow programs, generators,
 # memory errors, and undefined behaviour.
 #
-#   guests/build-small.sh [planted|demo|bench|cost|dependence|generators|heap|undefined|all]   writes the .wasm files beside the sources
+#   guests/build-small.sh [planted|demo|bench|cost|dependence|dataflow|generators|heap|undefined|all]   writes the .wasm files beside the sources
 #   OUT=DIR guests/build-small.sh all                  writes them to DIR instead
 #
 # Needs: rustup's wasm32-unknown-unknown, and Zig 0.17 (`zig` or `python3 -m ziglang`, from `pip install ziglang==0.17.0`).
@@ -97,25 +97,82 @@ cost() {
   done
 }
 
-# The generators use std, whose own debug information would be most of a module: names stay, lines go. They are built
-# by rustc alone, because cargo's hashes, which are in symbols, depend on the flags for paths.
-generators() {
-  local to=${OUT:-$root}/generators/wasm work sdk source
+# library TARGET FOLDER NAME SOURCE [FLAG…]: a library that modules are linked with, without lines. By rustc alone, because
+# cargo's hashes, which are in symbols, depend on the flags for paths.
+library() {
+  local target=$1 folder=$2 name=$3 source=$4 sdk; shift 4
   sdk=$(cd "$root/../sdk" && pwd)
+  rustc --edition 2024 --crate-type rlib --target "$target" -C opt-level=2 -C panic=abort -C codegen-units=1 \
+    --remap-path-prefix "$sdk"=sdk --remap-path-prefix "$root"=guests --crate-name "$name" -L "$folder" "$@" "$source" \
+    -o "$folder/lib$name.rlib"
+}
+
+# sdk TARGET FOLDER
+sdk() {
+  library "$1" "$2" sandglass_abi "$root/../sdk/abi/src/lib.rs"
+  library "$1" "$2" sandglass_sdk "$root/../sdk/src/lib.rs" --cfg 'feature="alloc"' --extern sandglass_abi
+}
+
+# The generators use std, whose own debug information would be most of a module: names stay, lines go.
+generators() {
+  local to=${OUT:-$root}/generators/wasm work source
   work=$(mktemp -d)
-  library() { # library NAME SOURCE [FLAG…]
-    local name=$1 source=$2; shift 2
-    rustc --edition 2024 --crate-type rlib --target wasm32-unknown-unknown -C opt-level=2 -C panic=abort -C codegen-units=1 \
-      --remap-path-prefix "$sdk"=sdk --remap-path-prefix "$root"=guests --crate-name "$name" -L "$work" "$@" "$source" \
-      -o "$work/lib$name.rlib"
-  }
-  library sandglass_abi "$sdk/abi/src/lib.rs"
-  library sandglass_sdk "$sdk/src/lib.rs" --cfg 'feature="alloc"' --extern sandglass_abi
-  library sandglass_generators "$root/generators/src/lib.rs" --extern sandglass_sdk
+  sdk wasm32-unknown-unknown "$work"
+  library wasm32-unknown-unknown "$work" sandglass_generators "$root/generators/src/lib.rs" --extern sandglass_sdk
   for source in generators/modules/*.rs; do
     rust "$to/$(basename "$source" .rs).wasm" "$root/$source" -C codegen-units=1 -C strip=debuginfo -C lto=fat -L "$work" \
       --extern sandglass_sdk --extern sandglass_generators -C link-arg=-zstack-size=1048576
   done
+  rm -r "$work"
+}
+
+# Dataflow programs say why they panic, so they have WASI; and they have the lines of their own source and of what is inlined into
+# it. So what they are linked with is stripped first: the libraries of Rust as one object each, the C library, which has
+# constructors that are not wanted, file by file.
+dataflow() {
+  local to=${OUT:-$root}/dataflow/wasm work sysroot lld object source
+  work=$(mktemp -d)
+  sysroot=$(rustc --print sysroot)
+  lld="$sysroot/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-lld -flavor wasm"
+  mkdir -p "$to" "$work/c" "$work/plain"
+  # It has two files of the name errno.c.obj, of which `ar x` keeps the last.
+  (
+    cd "$work/c"
+    library=$sysroot/lib/rustlib/wasm32-wasip1/lib/self-contained/libc.a
+    ar xN 1 "$library" errno.c.obj
+    mv errno.c.obj errno.c.1.obj
+    ar x "$library"
+  )
+  for object in "$work"/c/*; do
+    $lld -r -S "$object" -o "$work/plain/$(basename "$object")"
+  done
+  cat >"$work/link" <<EOF
+#!/usr/bin/env bash
+set -euo pipefail
+arguments=()
+for argument in "\$@"; do
+  case \$argument in
+  -flavor | wasm | -l) ;;
+  c) arguments+=(--start-lib "$work"/plain/* --end-lib) ;;
+  "$sysroot"/*.rlib)
+    object=$work/\$(basename "\$argument").o
+    [ -e "\$object" ] || $lld -r -S --whole-archive "\$argument" -o "\$object"
+    arguments+=("\$object")
+    ;;
+  *) arguments+=("\$argument") ;;
+  esac
+done
+exec $lld "\${arguments[@]}"
+EOF
+  chmod +x "$work/link"
+  sdk wasm32-wasip1 "$work"
+  for source in dataflow/*.rs; do
+    rustc --edition 2024 --crate-type cdylib --target wasm32-wasip1 -C opt-level=2 -C panic=abort -C codegen-units=1 \
+      -C debuginfo=line-tables-only -C linker="$work/link" -C linker-flavor=wasm-ld -L "$work" --extern sandglass_sdk \
+      --remap-path-prefix "$root"=guests --remap-path-prefix "$sysroot"=rust --crate-name "$(basename "$source" .rs)" \
+      "$root/$source" -o "$to/$(basename "$source" .rs).wasm"
+  done
+  chmod 644 "$to"/*.wasm
   rm -r "$work"
 }
 
@@ -172,12 +229,12 @@ undefined() {
   rm -r "$work"
 }
 
-[ "$what" = generators ] || find_zig
+[ "$what" = generators ] || [ "$what" = dataflow ] || find_zig
 case $what in
-planted | demo | bench | cost | dependence | generators | heap | undefined) "$what" ;;
-all) planted; demo; bench; cost; dependence; generators; heap; undefined ;;
+planted | demo | bench | cost | dependence | dataflow | generators | heap | undefined) "$what" ;;
+all) planted; demo; bench; cost; dependence; dataflow; generators; heap; undefined ;;
 *)
-  echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, dependence, generators, heap, undefined or all" >&2
+  echo "guests/build-small.sh: unknown part '$what', expected planted, demo, bench, cost, dependence, dataflow, generators, heap, undefined or all" >&2
   exit 2
   ;;
 esac

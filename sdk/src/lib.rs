@@ -35,6 +35,22 @@
 //! });
 //! ```
 //!
+//! A **dataflow program** joins, groups and filters data sets of text rows; see [`flow`]:
+//!
+//! ```no_run,standalone_crate
+//! use sandglass_sdk::{dataflow, flow::{Sets, fault, int}};
+//!
+//! dataflow!(|sets: &Sets| {
+//!     let customers = sets.cells(0).map(|cells| (cells[0], cells[1]));
+//!     let orders = sets.cells(1).map(|cells| (cells[1], int(cells[2])));
+//!     for (_, (name, total)) in customers.join(orders).collect() {
+//!         if name.is_empty() && total > 1000 {
+//!             fault("1.1");
+//!         }
+//!     }
+//! });
+//! ```
+//!
 //! # Sites and roles
 //!
 //! Everything is drawn at a [`Site`]: [`structure!`], [`value!`] or [`site!`], followed by what to draw. The macro
@@ -65,6 +81,8 @@ mod depth;
 mod draw;
 #[doc(hidden)]
 pub mod entry;
+#[cfg(feature = "alloc")]
+pub mod flow;
 mod generate;
 #[cfg(all(feature = "alloc", target_family = "wasm"))]
 mod heap;

@@ -3,6 +3,10 @@
 //! Unsafe, because two imports are handed an address. A safe version does not exist: bytes leave the module by
 //! address or not at all.
 
+#[cfg(all(not(target_family = "wasm"), feature = "alloc"))]
+pub(crate) use crate::flow::unwatched::{
+    flow_equal, flow_filter, flow_group, flow_operator, flow_watch,
+};
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use crate::native::{
     draw_bool, draw_bytes, draw_float, draw_int, emit, label, note, reject, span_close, span_open,
@@ -14,6 +18,8 @@ pub(crate) use host::{
     draw_bool, draw_bytes, draw_float, draw_int, emit, label, note, reject, span_close, span_open,
     stage,
 };
+#[cfg(all(target_family = "wasm", feature = "alloc"))]
+pub(crate) use host::{flow_equal, flow_filter, flow_group, flow_operator, flow_watch};
 
 #[cfg(target_family = "wasm")]
 mod host {
@@ -34,10 +40,58 @@ mod host {
             pub(crate) safe fn stage(n: u32);
             pub(crate) safe fn reject() -> !;
             pub(crate) fn note(ptr: *const u8, len: usize);
+            #[cfg(feature = "alloc")]
+            pub(crate) safe fn flow_watch() -> i32;
+            #[cfg(feature = "alloc")]
+            pub(crate) fn flow_operator(
+                operator: u32,
+                kind: u32,
+                depth: u32,
+                ptr: *const u8,
+                len: usize,
+            );
+            #[cfg(feature = "alloc")]
+            pub(crate) fn flow_equal(
+                operator: u32,
+                left: *const u8,
+                left_len: usize,
+                right: *const u8,
+                right_len: usize,
+            );
+            #[cfg(feature = "alloc")]
+            pub(crate) fn flow_group(operator: u32, key: *const u8, key_len: usize, size: usize);
+            #[cfg(feature = "alloc")]
+            pub(crate) safe fn flow_filter(operator: u32, kept: i32);
         }
     }
 
+    #[cfg(feature = "alloc")]
+    pub(crate) use import::flow_filter;
     pub(crate) use import::{reject, span_open, stage};
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn flow_watch() -> bool {
+        import::flow_watch() != 0
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn flow_operator(operator: u32, kind: u32, depth: u32, site: &str) {
+        // SAFETY: the host reads the text during the call.
+        unsafe { import::flow_operator(operator, kind, depth, site.as_ptr(), site.len()) }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn flow_equal(operator: u32, left: &[u8], right: &[u8]) {
+        let (a, b) = (left.as_ptr(), right.as_ptr());
+        // SAFETY: the host reads the bytes during the call.
+        unsafe { import::flow_equal(operator, a, left.len(), b, right.len()) }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn flow_group(operator: u32, key: &[u8], size: usize) {
+        // SAFETY: the host reads the bytes during the call.
+        unsafe { import::flow_group(operator, key.as_ptr(), key.len(), size) }
+    }
 
     #[inline]
     pub(crate) fn draw_int(site: Site, lo: i64, hi: i64) -> i64 {

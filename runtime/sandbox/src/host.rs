@@ -10,6 +10,7 @@ use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
 use crate::draws::{self, Draws};
+use crate::flow;
 use crate::heap::Heap;
 use crate::heap_calls;
 use crate::labels::Labels;
@@ -116,7 +117,9 @@ pub(crate) fn provide(
         return provide_own(linker, name) || heap_calls::provide(linker, name);
     }
     if module == abi::IMPORT_MODULE {
-        return draws::provide(linker, name) || (stubs && provide_stub(linker, module, name, ty));
+        return draws::provide(linker, name)
+            || flow::provide(linker, name)
+            || (stubs && provide_stub(linker, module, name, ty));
     }
     if let Some(function) = FunctionId::find(module, name) {
         return provide_wasi(linker, module, function, ty)

@@ -15,6 +15,7 @@ mod compile;
 mod draws;
 mod ending;
 mod error;
+mod flow;
 mod heap;
 mod heap_calls;
 mod host;

@@ -55,6 +55,40 @@ pub const REJECT: &str = "reject";
 /// Import `(ptr: i32, len: i32) -> ()`: text for reports.
 pub const NOTE: &str = "note";
 
+/// Import `() -> i32`: 1 if the host listens to the imports below, of dataflow programs; otherwise 0, and none of them need
+/// be called. Elsewhere they do nothing.
+pub const FLOW_WATCH: &str = "flow_watch";
+/// Import `(operator: i32, kind: i32, depth: i32, ptr: i32, len: i32) -> ()`: an operator of a dataflow program, with its
+/// number, an index of [`FLOW_KINDS`], its depth, and where it stands as text (`file:line`).
+pub const FLOW_OPERATOR: &str = "flow_operator";
+/// Import `(operator: i32, left: i32, left_len: i32, right: i32, right_len: i32) -> ()`: the bytes of two keys that an
+/// operator found equal.
+pub const FLOW_EQUAL: &str = "flow_equal";
+/// Import `(operator: i32, key: i32, key_len: i32, size: i32) -> ()`: a group, the bytes of its key, and how many rows it has.
+pub const FLOW_GROUP: &str = "flow_group";
+/// Import `(operator: i32, kept: i32) -> ()`: what a filter did with a row, 0 or 1.
+pub const FLOW_FILTER: &str = "flow_filter";
+/// The operators of dataflow programs; their place here is their number.
+pub const FLOW_KINDS: [&str; 17] = [
+    "map",
+    "flat_map",
+    "filter",
+    "map_values",
+    "join",
+    "left_join",
+    "full_join",
+    "cogroup",
+    "intersection",
+    "union",
+    "group_by_key",
+    "reduce_by_key",
+    "aggregate_by_key",
+    "count_by_key",
+    "reduce",
+    "sort_by",
+    "distinct",
+];
+
 /// What a target returns for an input that it accepts.
 pub const VALID: i32 = 0;
 /// What a target returns for an input that it rejects.

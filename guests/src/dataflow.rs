@@ -1,0 +1,92 @@
+//! The programs of `guests/dataflow`: those on which DepFuzz was evaluated, with its injected faults.
+//!
+//! A program panics with `fault ID` where one was injected. What it reads is described by `sandglass_sdk::flow::Sets`.
+
+/// One program.
+#[derive(Clone, Copy, Debug)]
+pub struct Dataflow {
+    /// As the file in `guests/dataflow`: `p1` to `p17`, and `p5s`.
+    pub name: &'static str,
+    /// Data sets that it reads.
+    pub sets: usize,
+    /// The module, optimised, with the lines of its own source.
+    pub wasm: &'static [u8],
+    /// The source.
+    pub source: &'static str,
+    /// Ids of the faults that some input triggers, with the depth of the operator that they lie in; ascending.
+    pub faults: &'static [(&'static str, u32)],
+    /// Ids of those that no input can trigger, or none of a sensible size.
+    pub infeasible: &'static [&'static str],
+}
+
+macro_rules! programs {
+    ($($name:literal $sets:literal [$($fault:literal $depth:literal),*] [$($never:literal),*])*) => {
+        [$(Dataflow {
+            name: $name,
+            sets: $sets,
+            wasm: include_bytes!(concat!("../dataflow/wasm/", $name, ".wasm")),
+            source: include_str!(concat!("../dataflow/", $name, ".rs")),
+            faults: &[$(($fault, $depth)),*],
+            infeasible: &[$($never),*],
+        }),*]
+    };
+}
+
+/// All of them, in their order.
+pub const DATAFLOW: [Dataflow; 18] = programs! {
+    "p1" 2 ["1.1" 3, "1.2" 4, "1.3" 6, "1.4" 6, "1.5" 6, "1.6" 6, "1.7" 6] []
+    "p2" 2 ["2.1" 3, "2.2" 5, "2.3" 6, "2.4" 8] []
+    "p3" 2 ["3.1" 5, "3.2" 5] []
+    "p4" 2 ["4.3" 7, "4.4" 8] ["4.1", "4.2"]
+    "p5" 2 ["5.1" 2, "5.2" 4, "5.3" 5] []
+    "p5s" 1 ["5s.1" 2, "5s.2" 3, "5s.3" 4] []
+    "p6" 1 ["6.1" 2] ["6.2"]
+    "p7" 1 ["7.1" 3, "7.2" 4, "7.3" 5] []
+    "p8" 1 ["8.1" 2, "8.3" 4] ["8.2"]
+    "p9" 1 ["9.1" 3, "9.2" 4] []
+    "p10" 1 ["10.1" 1, "10.2" 2, "10.4" 4] ["10.3"]
+    "p11" 1 ["11.1" 2, "11.2" 3] []
+    "p12" 1 ["12.1" 2] []
+    "p13" 1 ["13.1" 1] []
+    "p14" 1 ["14.1" 2, "14.2" 3] []
+    "p15" 1 ["15.1" 2, "15.2" 3] []
+    "p16" 1 ["16.1" 2, "16.2" 3, "16.3" 4, "16.4" 5] []
+    "p17" 1 ["17.1" 2] []
+};
+
+/// The program of this name.
+pub fn dataflow(name: &str) -> Option<&'static Dataflow> {
+    DATAFLOW.iter().find(|program| program.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_fault_of_the_sources() {
+        let mut feasible = 0;
+        for program in &DATAFLOW {
+            let calls = program.source.split("fault(\"").skip(1);
+            let in_source = calls.filter_map(|rest| rest.split('"').next());
+            let mut in_source = in_source.collect::<Vec<_>>();
+            in_source.sort_unstable();
+            let listed = program.faults.iter().map(|(id, _)| *id);
+            let mut listed = listed
+                .chain(program.infeasible.iter().copied())
+                .collect::<Vec<_>>();
+            listed.sort_unstable();
+            assert_eq!(in_source, listed, "{}", program.name);
+            feasible += program.faults.len();
+        }
+        // As published, and the three of P5s.
+        assert_eq!(feasible, 42 + 3);
+    }
+
+    #[test]
+    fn no_module_names_a_path_of_the_machine_it_was_built_on() {
+        for program in &DATAFLOW {
+            crate::paths::assert_names_no_home(program.name, program.wasm);
+        }
+    }
+}
