@@ -11,6 +11,7 @@ use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
 use crate::havoc::{self, Tables};
 use crate::rng::{Rng, derive};
+use crate::rows::Maker;
 use crate::solve::Solution;
 use crate::trial::Variant;
 use crate::trim::Removals;
@@ -36,6 +37,15 @@ pub enum Plan {
         /// Seed of the stage.
         seed: u64,
         /// Which child of the stage the group begins with.
+        first: u64,
+    },
+    /// Data sets with rows mutated: child `n` of the group is `make(first + n)`.
+    Rows {
+        /// What makes them.
+        maker: Arc<dyn Maker>,
+        /// Seed of the group.
+        seed: u64,
+        /// Which child the group begins with.
         first: u64,
     },
     /// Uniformly random bytes of geometric-like length: the control.
@@ -218,6 +228,7 @@ impl Batch {
             | Plan::Edited { .. }
             | Plan::Shortened(_)
             | Plan::Havoc { .. }
+            | Plan::Rows { .. }
             | Plan::Random { .. } => None,
         }
     }
@@ -251,12 +262,18 @@ impl Batch {
                 let mut rng = Rng::new(derive(*seed, first + nth as u64));
                 havoc::havoc(parent, &self.tables, &mut rng, &mut scratch.work, out);
             }
+            Plan::Rows { maker, seed, first } => {
+                let child = first + nth as u64;
+                let mut rng = Rng::new(derive(*seed, child));
+                maker.make(child, &mut rng, self.input_bytes_max(), out);
+            }
             Plan::Random { seed } => {
                 let mut rng = Rng::new(derive(*seed, nth as u64));
                 havoc::random(self.tables.input_bytes_max(), &mut rng, out);
             }
             Plan::Choices(_) => panic!("trial {i} has draws in place of bytes"),
         }
+        self.tables.translate(out);
     }
 
     fn group_of(&self, i: usize) -> usize {

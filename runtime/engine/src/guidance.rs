@@ -6,18 +6,23 @@
 
 pub mod afl;
 pub mod bediv;
+pub mod bigfuzz;
 pub mod blind;
 mod byte_loop;
 mod climb;
 mod comparisons;
 pub mod cost;
+pub mod depfuzz;
 pub mod ei;
+pub mod jazzer;
 mod jqf;
 pub mod perffuzz;
 pub mod perun;
 mod portfolio;
 pub mod quickcheck;
+pub mod random_rows;
 pub mod rlcheck;
+mod row_loop;
 pub mod sandglass;
 pub mod sandglass_choices;
 #[cfg(test)]
@@ -105,6 +110,10 @@ pub const ALL: &[&Spec] = &[
     &perffuzz::SPEC,
     &slowfuzz::SPEC,
     &cost::SPEC,
+    &depfuzz::SPEC,
+    &bigfuzz::SPEC,
+    &jazzer::SPEC,
+    &random_rows::SPEC,
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
@@ -280,6 +289,10 @@ pub enum Strategy {
     Slowfuzz(Box<slowfuzz::Slowfuzz>),
     /// Ours for cost.
     Cost(Box<cost::Cost>),
+    /// Mutation of rows without a corpus: DepFuzz, BigFuzz, and their control.
+    Rows(Box<row_loop::RowLoop>),
+    /// Bytes as one data set.
+    Jazzer(Box<jazzer::Jazzer>),
 }
 
 impl Strategy {
@@ -308,6 +321,8 @@ impl Strategy {
             Strategy::Perun(state) => &mut **state,
             Strategy::Slowfuzz(state) => &mut **state,
             Strategy::Cost(state) => &mut **state,
+            Strategy::Rows(state) => &mut **state,
+            Strategy::Jazzer(state) => &mut **state,
         }
     }
 }

@@ -63,6 +63,7 @@ pub mod laws;
 pub mod matters;
 pub mod ratio;
 pub mod rng;
+pub mod rows;
 pub mod schedule;
 pub mod settings;
 pub mod shrink;

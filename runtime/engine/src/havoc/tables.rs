@@ -13,6 +13,8 @@ pub struct Tables {
     pub(super) block_level: u32,
     pub(super) stack_pow2: u32,
     pub(super) appends: bool,
+    /// What each byte of an input becomes before it is run, if not itself.
+    alphabet: Option<Box<[u8]>>,
 }
 
 /// Tokens, one behind the other.
@@ -53,6 +55,7 @@ impl Tables {
             block_level: 1,
             stack_pow2: STACK_POW2,
             appends: false,
+            alphabet: None,
         };
         for token in tokens.iter().filter(|token| !token.bytes.is_empty()) {
             match token.source {
@@ -88,5 +91,21 @@ impl Tables {
     pub(crate) fn with_appends(mut self, appends: bool) -> Tables {
         self.appends = appends;
         self
+    }
+
+    /// What each byte of an input becomes before it is run.
+    pub(crate) fn with_alphabet(mut self, to: fn(u8) -> u8) -> Tables {
+        self.alphabet = Some((0..=u8::MAX).map(to).collect());
+        self
+    }
+
+    /// Replaces the bytes of an input by what they become.
+    #[inline]
+    pub(crate) fn translate(&self, input: &mut [u8]) {
+        if let Some(alphabet) = &self.alphabet {
+            for byte in input {
+                *byte = alphabet[usize::from(*byte)];
+            }
+        }
     }
 }

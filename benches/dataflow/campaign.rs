@@ -1,0 +1,291 @@
+//! One campaign on one program, with a collector beside it: lines reached, faults found, and when.
+//!
+//! What counts is not what a guidance believes: an input that takes an arm that no run has taken before is run
+//! again in an instance of its own, findings included, and lines are those of all such runs, by the module's
+//! line table. A fault is known by the words of its panic, in a replay with what was written to standard error.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sandglass_benches::thread_cpu_ns;
+use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, guidance};
+use sandglass_instrument::accept::AcceptLimits;
+use sandglass_instrument::symbols::Symbols;
+use sandglass_instrument::{ProbeMap, executed};
+use sandglass_runtime::campaign::workers::{Pool, Stop};
+use sandglass_runtime::cover::{Cover, Share};
+use sandglass_runtime::said::Said;
+use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
+use sandglass_sandbox::{Limits, Options, Sandbox, on_guest_thread};
+
+use crate::Result;
+use crate::programs::Program;
+
+/// A program, compiled.
+pub(crate) struct Prepared {
+    target: Arc<Target>,
+    /// What its own source is called.
+    source: String,
+}
+
+/// What a campaign is besides its program.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) guidance: String,
+    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) seeds: Vec<Vec<u8>>,
+    pub(crate) seed: u64,
+    pub(crate) execs: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    /// Of the program's own source.
+    pub(crate) lines: Share,
+    /// Of the module's operators that come from there: closer to statements, since lines differ in size.
+    pub(crate) operators: Share,
+    /// By fault: the execution that showed it first, from 0.
+    pub(crate) faults: BTreeMap<String, u64>,
+    /// Executions that ran through.
+    pub(crate) valid: u64,
+    pub(crate) execs: u64,
+    pub(crate) cpu_s: f64,
+    pub(crate) state_hash: String,
+}
+
+impl Prepared {
+    /// Errs if it is no target.
+    pub(crate) fn new(program: &Program) -> Result<Prepared> {
+        let limits = AcceptLimits::standard(Limits::STANDARD.memory_bytes);
+        let module = Module::check(program.name, program.guest().wasm.to_vec(), &limits)?;
+        let target = Target::new(module, Options::default(), Reset::Hot)?;
+        Ok(Prepared {
+            target: Arc::new(target),
+            source: format!("{}.rs", program.name),
+        })
+    }
+
+    pub(crate) fn campaign(&self, plan: &Plan) -> Result<Reached> {
+        on_guest_thread(|| self.run(plan))
+    }
+
+    fn run(&self, plan: &Plan) -> Result<Reached> {
+        let limits = Limits::STANDARD;
+        let spec = guidance::find(&plan.guidance).ok_or("no such guidance")?;
+        let worker = Worker::new(&self.target, &limits, 0)?;
+        let worker = worker.for_guidance(spec, spec.choice_bytes_max())?;
+        let mut engine = Engine::new(Config {
+            input_bytes_max: limits.input_bytes,
+            seeds: plan.seeds.clone(),
+            settings: plan.settings.clone(),
+            ..Config::bare(spec, plan.seed, worker.probes())
+        })?;
+        let mut collector = Collector::new(&self.target, &limits)?;
+        let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());
+        let began = thread_cpu_ns();
+        while engine.stats().execs < plan.execs {
+            let batch = Arc::new(engine.next_batch(plan.execs - engine.stats().execs));
+            let mut judging = Judging::of(&batch);
+            let mut error = None;
+            let mut judge = |outcomes: &mut Vec<Outcome>| -> Result<bool> {
+                let first = judging.judged();
+                let trial = batch.first_trial() + first as u64;
+                for (trial, outcome) in (trial..).zip(&*outcomes) {
+                    collector.see(trial, outcome)?;
+                }
+                engine.judge(&mut judging, outcomes);
+                Ok(judging.wants_more())
+            };
+            pool.start(&batch).judge(&mut |outcomes| {
+                Ok(match judge(outcomes) {
+                    Ok(true) => ControlFlow::Continue(()),
+                    Ok(false) => ControlFlow::Break(()),
+                    Err(e) => {
+                        error = Some(e);
+                        ControlFlow::Break(())
+                    }
+                })
+            })?;
+            if let Some(error) = error {
+                return Err(error);
+            }
+            engine.end_batch(judging);
+        }
+        let program = self.target.program(self.target.campaign_build())?;
+        let wasm = &self.target.module.wasm;
+        let cover = Cover::new(wasm, program.probe_map(), &collector.counts)?;
+        let mut own = (cover.files.iter()).filter(|(path, _)| is_called(path, &self.source));
+        let (Some((_, file)), None) = (own.next(), own.next()) else {
+            let paths: Vec<_> = cover.files.keys().collect();
+            return Err(format!("not one file is called {}: {paths:?}", self.source).into());
+        };
+        Ok(Reached {
+            lines: file.lines_share(),
+            operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
+            faults: collector.faults,
+            valid: engine.stats().valid,
+            execs: engine.stats().execs,
+            cpu_s: (thread_cpu_ns() - began) as f64 / 1e9,
+            state_hash: engine.state_hash(),
+        })
+    }
+}
+
+/// Whether a path ends in this name.
+fn is_called(path: &str, name: &str) -> bool {
+    path.rsplit('/').next() == Some(name)
+}
+
+/// Operators whose line is of the file of this name, by counts by probe.
+fn operators(wasm: &[u8], map: &ProbeMap, counts: &[u64], source: &str) -> Result<Share> {
+    let symbols = Symbols::new(wasm);
+    let ran = executed(wasm, map, counts)?;
+    let mut share = Share::default();
+    for function in &map.functions {
+        let rows = symbols.lines_of_function(function.index);
+        let Some(range) = symbols.function_range(function.index) else {
+            continue;
+        };
+        let ends = rows.iter().skip(1).map(|row| row.offset);
+        for (row, end) in rows.iter().zip(ends.chain([range.end])) {
+            if is_called(&row.file, source) {
+                let from = ran.partition_point(|(offset, _)| *offset < row.offset);
+                for (_, count) in ran[from..].iter().take_while(|(offset, _)| *offset < end) {
+                    share.all += 1;
+                    share.reached += u64::from(*count > 0);
+                }
+            }
+        }
+    }
+    Ok(share)
+}
+
+/// See the module.
+struct Collector {
+    sandbox: Sandbox,
+    interest: Interest,
+    exact: Exact,
+    counts: Vec<u64>,
+    /// What findings have taken: a new fault takes an arm that no finding took before.
+    of_findings: Vec<bool>,
+    faults: BTreeMap<String, u64>,
+}
+
+impl Collector {
+    fn new(target: &Arc<Target>, limits: &Limits) -> Result<Collector> {
+        let sandbox = target.sandbox(target.campaign_build(), limits)?;
+        let probes = sandbox.program().probe_map().probes.len();
+        Ok(Collector {
+            sandbox,
+            interest: Interest::new(probes as u32, 0),
+            exact: Exact::new(target, limits),
+            counts: vec![0; probes],
+            of_findings: vec![false; probes],
+            faults: BTreeMap::new(),
+        })
+    }
+
+    /// Looks at a trial. Errs if a replay differs from it.
+    fn see(&mut self, trial: u64, outcome: &Outcome) -> Result<()> {
+        let Some(detail) = &outcome.detail else {
+            return Ok(());
+        };
+        let mut counts = detail.counts.iter();
+        if counts.any(|&(probe, _)| self.counts[probe as usize] == 0) {
+            let replay = self
+                .sandbox
+                .run(detail.target_input(), &self.interest, true);
+            let again = replay.detail.ok_or("a replay without detail")?;
+            if replay.exit != outcome.exit || again.counts != detail.counts {
+                let (replay, trial) = (replay.exit, outcome.exit);
+                return Err(
+                    format!("a replay ends with {replay:?}, the trial with {trial:?}").into(),
+                );
+            }
+            for (probe, count) in again.counts {
+                self.counts[probe as usize] += u64::from(count);
+            }
+        }
+        if outcome.exit.is_finding() {
+            let mut is_new = false;
+            for &(probe, _) in &detail.counts {
+                is_new |= !std::mem::replace(&mut self.of_findings[probe as usize], true);
+            }
+            if is_new {
+                let ending = self.exact.ending(outcome.exit, detail)?;
+                if let Some(Said::Message(words)) = ending.said
+                    && let Some(fault) = words.strip_prefix("fault ")
+                {
+                    self.faults.entry(fault.to_owned()).or_insert(trial);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::PROGRAMS;
+    use crate::seeds::{Rows, seed};
+
+    fn campaign(name: &str, guidance: &str, rows: Rows, execs: u64, merged: bool) -> Reached {
+        let program = PROGRAMS.iter().find(|program| program.name == name);
+        let program = program.expect("it is one of them");
+        let mut settings = BTreeMap::new();
+        if guidance == "depfuzz" {
+            settings.insert("schema".to_owned(), program.schema.to_owned());
+            settings.insert("tuples".to_owned(), program.tuples.to_owned());
+            settings.insert(
+                "merged".to_owned(),
+                if merged { "on" } else { "off" }.to_owned(),
+            );
+        }
+        let plan = Plan {
+            guidance: guidance.to_owned(),
+            settings,
+            seeds: vec![seed(name, rows)],
+            seed: 1,
+            execs,
+        };
+        let prepared = Prepared::new(program).expect("it is a target");
+        prepared.campaign(&plan).expect("it ends well")
+    }
+
+    /// Every guidance of rows runs, reaches lines, and does the same again.
+    #[test]
+    fn campaigns_repeat_exactly() {
+        for guidance in ["depfuzz", "bigfuzz", "jazzer", "random-rows", "afl"] {
+            let run = || campaign("p12", guidance, Rows::Weak, 2_000, true);
+            let (first, second) = (run(), run());
+            assert_eq!(first.execs, 2_000);
+            assert!(first.lines.reached > 0 && first.lines.all >= first.lines.reached);
+            assert_eq!(first.state_hash, second.state_hash, "{guidance}");
+            assert_eq!(first.lines, second.lines, "{guidance}");
+            assert_eq!(first.faults, second.faults, "{guidance}");
+        }
+    }
+
+    /// Groups of more than two come from copies with one key, and nowhere else: with the published artifact's
+    /// defect no group is that large, so the fault in such a group is never found. In the replication that
+    /// the specification of the port was checked by, it was found after 30, 149 and 363 executions.
+    #[test]
+    fn without_merging_no_group_is_large() {
+        let reached = |merged| campaign("p7", "depfuzz", Rows::Reduced, 1_000, merged);
+        let (merged, apart) = (reached(true), reached(false));
+        assert_eq!(merged.faults.keys().collect::<Vec<_>>(), ["7.2"]);
+        assert!(apart.faults.is_empty(), "{:?}", apart.faults);
+        assert!(merged.lines.reached > apart.lines.reached);
+    }
+
+    /// All bytes are the first data set, so nothing ever joins.
+    #[test]
+    fn the_published_harness_of_jazzer_never_joins() {
+        let jazzer = campaign("p2", "jazzer", Rows::Weak, 3_000, true);
+        let bigfuzz = campaign("p2", "bigfuzz", Rows::Weak, 3_000, true);
+        assert!(jazzer.lines.reached < bigfuzz.lines.reached);
+    }
+}

@@ -1,0 +1,287 @@
+//! The 17 programs as DepFuzz was evaluated on them: kinds of columns, which cells depend on each other,
+//! what a day of each tool led to.
+//!
+//! The results are those of archives in the authors' working repository, one campaign each
+//! (Humayun, Kim and Gulzar, ESEC/FSE 2023). P5 is their two-dataset form; P5s, the other, has no such row.
+
+use sandglass_guests::{Dataflow, dataflow};
+
+/// A program.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// As the module is called.
+    pub(crate) name: &'static str,
+    /// As the setting `schema`.
+    pub(crate) schema: &'static str,
+    /// As the setting `tuples`. Rows are those of the reduced seeds of `seeds.rs`.
+    pub(crate) tuples: &'static str,
+    /// Of DepFuzz, BigFuzz and Jazzer.
+    pub(crate) archive: Option<[Archived; 3]>,
+}
+
+/// What a day led to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Archived {
+    /// Statements, percent.
+    pub(crate) coverage: f64,
+    /// Nothing if only a number is known.
+    pub(crate) faults: Option<&'static [&'static str]>,
+    pub(crate) execs: u64,
+}
+
+const fn day(coverage: f64, faults: &'static [&'static str], execs: u64) -> Archived {
+    Archived {
+        coverage,
+        faults: Some(faults),
+        execs,
+    }
+}
+
+const fn jazzer(coverage: f64, execs: u64) -> Archived {
+    Archived {
+        coverage,
+        faults: None,
+        execs,
+    }
+}
+
+/// All of them.
+pub(crate) const PROGRAMS: &[Program] = &[
+    Program {
+        name: "p1",
+        schema: "onnnnno;onnnnno",
+        // The singles are rows that the others do not name: of two tuples with one cell the shorter is dropped.
+        tuples: "2*{1.0@2} \
+                 2*{0.0@=0,0.5@=0,0.6@=0,1.0@=0,1.5@=0,1.6@=0,1.0@=1,1.5@=1,1.6@=1} \
+                 5*{1.4,1.1} 2*{1.2,1.3}",
+        archive: Some([
+            day(
+                99.0,
+                &["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"],
+                66_100,
+            ),
+            day(28.2, &[], 232_128),
+            jazzer(19.6, 115_539),
+        ]),
+    },
+    Program {
+        name: "p2",
+        schema: "ooo;nono",
+        tuples: "10*{0.0,1.1}",
+        archive: Some([
+            day(97.1, &["2.2", "2.3", "2.4"], 36_290),
+            day(67.1, &[], 346_766),
+            jazzer(22.9, 143_155),
+        ]),
+    },
+    Program {
+        name: "p3",
+        schema: "oooooooo;ooonno",
+        tuples: "5*{0.4,1.0} 3*{0.5,1.0@5} 5*{0.0}",
+        archive: Some([
+            day(100.0, &["3.1", "3.2"], 26_275),
+            day(98.1, &["3.2"], 278_637),
+            jazzer(27.1, 126_902),
+        ]),
+    },
+    Program {
+        name: "p4",
+        schema: "onno;onno",
+        tuples: "5*{0.0,1.0} 5*{1.2,1.1,0.2,0.1}",
+        archive: Some([
+            day(86.7, &["4.4"], 29_733),
+            day(86.7, &["4.3"], 331_393),
+            jazzer(36.7, 148_131),
+        ]),
+    },
+    Program {
+        name: "p5",
+        schema: "ooonn;onnooooooooooooooo",
+        tuples: "5*{0.1,1.0}",
+        archive: Some([
+            day(91.1, &["5.1"], 36_081),
+            day(57.1, &["5.1"], 124_811),
+            jazzer(37.5, 419_215),
+        ]),
+    },
+    Program {
+        name: "p5s",
+        schema: "ooonn",
+        tuples: "5*{0.3}",
+        archive: None,
+    },
+    Program {
+        name: "p6",
+        schema: "o",
+        tuples: "{0.0}",
+        archive: Some([
+            day(100.0, &["6.1"], 411_570),
+            day(100.0, &["6.1"], 636_196),
+            jazzer(100.0, 295_277),
+        ]),
+    },
+    Program {
+        name: "p7",
+        schema: "ooon",
+        tuples: "5*{0.0}",
+        archive: Some([
+            day(72.9, &["7.2"], 28_147),
+            day(47.9, &[], 352_657),
+            jazzer(58.3, 129_682),
+        ]),
+    },
+    Program {
+        name: "p8",
+        schema: "o",
+        tuples: "{0.0}",
+        archive: Some([
+            day(92.6, &["8.1", "8.3"], 115_638),
+            day(88.9, &["8.1", "8.3"], 277_377),
+            jazzer(85.2, 48_198),
+        ]),
+    },
+    Program {
+        name: "p9",
+        schema: "n",
+        tuples: "3*{0.0}",
+        archive: Some([
+            day(83.9, &["9.1"], 186_758),
+            day(61.3, &["9.1"], 280_636),
+            jazzer(80.6, 90_478),
+        ]),
+    },
+    Program {
+        name: "p10",
+        schema: "on",
+        tuples: "{0.0} {0.1}",
+        archive: Some([
+            day(94.3, &["10.1", "10.2", "10.4"], 103_332),
+            day(77.4, &["10.1", "10.2"], 238_143),
+            jazzer(86.8, 242_874),
+        ]),
+    },
+    Program {
+        name: "p11",
+        schema: "on",
+        tuples: "2*{0.0} 2*{0.1}",
+        archive: Some([
+            day(100.0, &["11.1", "11.2"], 194_904),
+            day(91.3, &["11.1"], 416_672),
+            jazzer(73.9, 309_906),
+        ]),
+    },
+    Program {
+        name: "p12",
+        schema: "nnn",
+        tuples: "{0.0} {0.1} {0.2}",
+        archive: Some([
+            day(100.0, &["12.1"], 239_472),
+            day(100.0, &["12.1"], 452_573),
+            jazzer(26.7, 608_746),
+        ]),
+    },
+    Program {
+        name: "p13",
+        schema: "o",
+        tuples: "{0.0}",
+        archive: Some([
+            day(100.0, &["13.1"], 304_652),
+            day(100.0, &["13.1"], 559_731),
+            jazzer(100.0, 75_685),
+        ]),
+    },
+    Program {
+        name: "p14",
+        schema: "nn",
+        tuples: "7*{0.1}",
+        archive: Some([
+            day(97.6, &["14.1", "14.2"], 52_377),
+            day(92.7, &["14.1", "14.2"], 102_233),
+            jazzer(100.0, 371_839),
+        ]),
+    },
+    Program {
+        name: "p15",
+        schema: "nnn",
+        tuples: "9*{0.1}",
+        archive: Some([
+            day(36.6, &["15.1"], 313_210),
+            day(36.6, &["15.1"], 447_222),
+            jazzer(14.6, 530_901),
+        ]),
+    },
+    Program {
+        name: "p16",
+        schema: "nnn",
+        tuples: "5*{0.1}",
+        archive: Some([
+            day(20.8, &["16.1"], 256_669),
+            day(20.8, &["16.1"], 400_005),
+            jazzer(79.2, 531_502),
+        ]),
+    },
+    Program {
+        name: "p17",
+        schema: "nnno",
+        tuples: "{0.0}",
+        archive: Some([
+            day(100.0, &["17.1"], 33_243),
+            day(100.0, &["17.1"], 88_799),
+            jazzer(37.1, 120_458),
+        ]),
+    },
+];
+
+/// Executions of a program that the archive knows nothing of: those of its other form.
+const EXECS_P5S: u64 = 36_081;
+
+impl Program {
+    /// Its module.
+    pub(crate) fn guest(&self) -> &'static Dataflow {
+        dataflow(self.name).expect("all of them are guests of ours")
+    }
+
+    /// What the archive has of a guidance; nothing of guidances that it knows nothing of.
+    pub(crate) fn archived(&self, guidance: &str) -> Option<&Archived> {
+        let tool = match guidance {
+            "depfuzz" => 0,
+            "bigfuzz" => 1,
+            "jazzer" => 2,
+            _ => return None,
+        };
+        self.archive.as_ref().map(|tools| &tools[tool])
+    }
+
+    /// Executions of a campaign: the guidance's own, or else DepFuzz's.
+    pub(crate) fn execs(&self, guidance: &str) -> u64 {
+        let archived = self.archived(guidance).or(self.archived("depfuzz"));
+        archived.map_or(EXECS_P5S, |archived| archived.execs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_adds_up() {
+        let known = PROGRAMS
+            .iter()
+            .filter_map(|program| program.archive.as_ref());
+        let [mut coverage, mut faults, mut execs] = [[0.0; 3]; 3];
+        for tools in known.clone() {
+            for (tool, archived) in tools.iter().enumerate() {
+                coverage[tool] += archived.coverage;
+                faults[tool] += archived.faults.map_or(0, <[_]>::len) as f64;
+                execs[tool] += archived.execs as f64;
+            }
+        }
+        assert_eq!(known.count(), 17);
+        assert_eq!(
+            coverage.map(|sum| (sum / 1.7).round() / 10.0),
+            [86.6, 73.8, 58.0]
+        );
+        assert_eq!(faults, [31.0, 17.0, 0.0]);
+        assert_eq!((execs[0] / 17_000.0).round(), 143.0);
+    }
+}
