@@ -364,7 +364,7 @@ mod tests {
                     // P5 has a trip less than tuples.
                     (column < sets.columns(set, row)).then(|| sets.cell(set, row, column))
                 };
-                let texts: Vec<_> = tuple.iter().map(|at| text(at)).collect();
+                let texts: Vec<_> = tuple.iter().map(text).collect();
                 assert!(program.name == "p5" || texts.iter().all(Option::is_some));
                 let keys = match program.name {
                     "p1" if tuple.len() == 9 => 3,
