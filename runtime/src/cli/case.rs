@@ -157,7 +157,8 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
     Ok((options, limits))
 }
 
-/// Refuses to look for memory errors in what counts: its build watches nothing, and a cost with watching would be no one's.
+/// Refuses to look for memory errors in what counts or follows bytes: those builds watch nothing, and a cost with
+/// watching would be no one's.
 pub(super) fn refuse_sanitize(guest: &GuestArgs, command: &str) -> Result<()> {
     if !matches!(
         guest.sanitize,
@@ -167,7 +168,7 @@ pub(super) fn refuse_sanitize(guest: &GuestArgs, command: &str) -> Result<()> {
     }
     Err(with_next(
         format!(
-            "--sanitize: {command} measures a program as it is, without watching its memory; expected no such option"
+            "--sanitize: {command} takes a program as it is, without watching its memory; expected no such option"
         ),
         "sandglass check TARGET.wasm FOLDER --execs 0 --sanitize heap    # which inputs do wrong",
     ))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::Result;
-use sandglass_instrument::labels::{DependenceSite, SiteKind};
+use sandglass_instrument::labels::{DependenceSite, EVENTS_MAX, SiteKind};
 use sandglass_instrument::printable::printable_bytes;
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{
@@ -14,7 +14,7 @@ use sandglass_sandbox::{
 use serde::Serialize;
 
 use super::args::DependsArgs;
-use super::case::{exact_for, read_case};
+use super::case::{exact_for, read_case, refuse_sanitize};
 use super::depends_cells;
 use super::profile::refuse_property;
 use crate::error::{exit_code, show};
@@ -29,6 +29,9 @@ const SHOWN_MAX: usize = 4;
 const SITES_MAX: usize = 200;
 /// Bytes of the input that are shown beside their range.
 const TEXT_MAX: usize = 16;
+/// Ranges of bytes that are shown of one side, for people and for programs.
+const RANGES_MAX: usize = 16;
+const JSON_RANGES_MAX: usize = 64;
 
 /// An event as JSON has it.
 #[derive(Serialize)]
@@ -46,6 +49,11 @@ struct Line<'a> {
     /// Ranges: first byte, one past the last.
     left_bytes: Vec<(u32, u32)>,
     right_bytes: Vec<(u32, u32)>,
+    /// Ranges that were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_more: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    right_more: usize,
 }
 
 /// The last line of JSON.
@@ -65,6 +73,7 @@ struct Summary<'a> {
 pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
+    refuse_sanitize(&args.guest, "depends")?;
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
     let (found, told, sites) = on_guest_thread(|| {
@@ -107,6 +116,9 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     for warning in warnings(&found) {
         out.line(&format!("warning: {warning}"));
     }
+    if target.options.sanitize_heap {
+        out.line("warning: this build does not look for memory errors; sandglass repro does");
+    }
     Ok(exit_code::FINE)
 }
 
@@ -115,8 +127,10 @@ fn warnings(found: &Dependences) -> Vec<String> {
     let mut warnings = Vec::new();
     if found.dropped > 0 {
         warnings.push(format!(
-            "{} left out: there is room for the first 1,024 of an operator and 65,536 in all",
-            plural(u64::from(found.dropped), "event")
+            "{} left out: there is room for the first {} of an operator and {} in all",
+            plural(u64::from(found.dropped), "event"),
+            number(DependenceLimits::STANDARD.site_events.into()),
+            number(EVENTS_MAX.into())
         ));
     }
     if found.saturated > 0 {
@@ -132,6 +146,10 @@ fn warnings(found: &Dependences) -> Vec<String> {
         ));
     }
     warnings
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Operators in the order in which they were first reached.
@@ -222,7 +240,7 @@ fn side(value: u64, bytes: &[Range<u32>], input: &[u8]) -> String {
     if bytes.is_empty() {
         return value.to_string();
     }
-    let ranges = bytes.iter().map(|range| {
+    let ranges = bytes.iter().take(RANGES_MAX).map(|range| {
         let end = (range.end as usize).min(range.start as usize + TEXT_MAX);
         let text = input.get(range.start as usize..end.min(input.len()));
         let cut = if end < range.end as usize { "…" } else { "" };
@@ -233,7 +251,10 @@ fn side(value: u64, bytes: &[Range<u32>], input: &[u8]) -> String {
         }
     });
     let ranges = ranges.collect::<Vec<_>>().join(", ");
-    format!("{value} [{ranges}]")
+    match bytes.len().saturating_sub(RANGES_MAX) {
+        0 => format!("{value} [{ranges}]"),
+        more => format!("{value} [{ranges}, … {more} more]"),
+    }
 }
 
 fn json(
@@ -250,8 +271,11 @@ fn json(
             .entry(event.site)
             .or_insert_with(|| symbols.frames(site.offset));
         let frame = frames.first();
-        let pairs =
-            |bytes: &[Range<u32>]| bytes.iter().map(|range| (range.start, range.end)).collect();
+        let pairs = |bytes: &[Range<u32>]| {
+            let shown = bytes.iter().take(JSON_RANGES_MAX);
+            shown.map(|range| (range.start, range.end)).collect()
+        };
+        let more = |bytes: &[Range<u32>]| bytes.len().saturating_sub(JSON_RANGES_MAX);
         let line = Line {
             event: "depends",
             kind: site.kind.name(),
@@ -265,6 +289,8 @@ fn json(
             right: event.right,
             left_bytes: pairs(&event.left_bytes),
             right_bytes: pairs(&event.right_bytes),
+            left_more: more(&event.left_bytes),
+            right_more: more(&event.right_bytes),
         };
         out.line(&serde_json::to_string(&line).expect("a line is plain data"));
     }
@@ -280,4 +306,18 @@ fn json(
         saturated: found.saturated,
     };
     out.line(&serde_json::to_string(&summary).expect("a summary is plain data"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_ranges_the_first_are_shown() {
+        let ranges: Vec<Range<u32>> = (0..100).map(|n| 2 * n..2 * n + 1).collect();
+        let text = side(7, &ranges, &[b'x'; 200]);
+        assert!(text.starts_with("7 [0 \"x\", 2 \"x\", "), "{text}");
+        assert!(text.ends_with(", 30 \"x\", … 84 more]"), "{text}");
+        assert_eq!(side(7, &ranges[..1], b"x"), "7 [0 \"x\"]");
+    }
 }
