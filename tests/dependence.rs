@@ -183,6 +183,8 @@ fn labels_foretell_what_changes() {
                     Tally::percent(tally.right, tally.foretold)
                 );
                 assert!(tally.changes >= 8, "{name}: too little to measure");
+                let is_foretold = tally.right * 100 >= tally.changes * 98;
+                assert!(is_foretold, "{name}: recall is below 98 %");
                 all.add(tally);
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! - `replay`: seeds, published inputs and the best that are known, in fuel (`cases.rs`);
 //! - `run`: campaigns, a line of results each (`campaign.rs`);
+//! - `seed`: what a case's campaigns begin with, to fuzz it by hand;
 //! - `table`: medians of a file of results, against what is published and known.
 //!
 //! Fuel is that of the campaign build, exact; inputs that do not come to an end are findings and do
@@ -12,6 +13,7 @@
 mod campaign;
 mod cases;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use campaign::{Budget, Prepared};
@@ -34,6 +36,11 @@ enum Verb {
     Replay,
     /// Run campaigns
     Run(Run),
+    /// Print the seed of a case
+    Seed {
+        /// Its name
+        case: String,
+    },
     /// Sum up results as Markdown
     Table {
         /// A file of results
@@ -74,8 +81,15 @@ fn main() -> Result<()> {
     match Verb::parse() {
         Verb::Replay => replay(),
         Verb::Run(run) => run.go(),
+        Verb::Seed { case } => seed(&case),
         Verb::Table { results } => table(&results),
     }
+}
+
+fn seed(name: &str) -> Result<()> {
+    let case = CASES.iter().find(|case| case.name == name);
+    let case = case.ok_or_else(|| format!("no case `{name}`, expected one that `replay` lists"))?;
+    Ok(std::io::stdout().write_all(&(case.seed)(case.subject)?)?)
 }
 
 /// Prints a row for each case: fuel of the seed, and ratios to it.

@@ -91,7 +91,7 @@ const MEMORY: Setting = Setting::number(
     "memory-mb",
     "megabytes of interesting mutants; beyond them only what is a hundredth dearer than any before is kept",
     1..=u32::MAX as u64,
-    512,
+    64,
 );
 const COMPAT: Setting = Setting::switch("compat", "with the defects of Perun 0.21.8", false);
 
