@@ -87,7 +87,7 @@ impl Cells {
             .map(|(_, cell)| *cell)
     }
 
-    /// The cells that these ascending ranges belong to: the first [`KEY_CELLS_MAX`].
+    /// The cells that these ascending ranges belong to: the first `KEY_CELLS_MAX`.
     pub fn of_all(&self, ranges: &[Range<u32>]) -> BTreeSet<Cell> {
         let ranges = ranges.iter().take(RANGES_MAX);
         ranges

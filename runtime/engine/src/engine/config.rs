@@ -29,7 +29,7 @@ pub struct Config {
     /// Which types influence the target's branches; nothing for guidances that do not want it.
     pub targets: Arc<Targets>,
     /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
-    /// watched. Whoever says so asks for [`Engine::next_reruns`] after each batch.
+    /// watched. Whoever says so asks for [`Engine::next_reruns`](crate::Engine::next_reruns) after each batch.
     pub reruns: bool,
     /// The guidance.
     pub spec: &'static Spec,

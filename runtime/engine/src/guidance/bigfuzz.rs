@@ -10,7 +10,7 @@
 //!
 //! and with probability 0.02 M3 replaces one delimiter of a row by `~`.
 //!
-//! Departures: those of [`depfuzz`](super::depfuzz).
+//! Departures: those of [`depfuzz`].
 
 use super::row_loop::{DELIMITER, How, RowLoop, SCHEMA, Seed, turn};
 use super::{Spec, Strategy, depfuzz};
