@@ -10,9 +10,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("instrument", &["abi"]),
     ("runtime/engine", &[]),
     ("runtime/sandbox", &["abi", "instrument", "engine"]),
+    ("runtime/exchange", &[]),
     (
         "runtime",
-        &["abi", "instrument", "engine", "sandbox", "guests"],
+        &[
+            "abi",
+            "instrument",
+            "engine",
+            "exchange",
+            "sandbox",
+            "guests",
+        ],
     ),
     ("guests", &[]),
     ("guests/generators", &["sdk"]),

@@ -1,0 +1,118 @@
+//! The interface: what a campaign or a worker asks of whatever lies between it and the others.
+//!
+//! Every operation may be repeated, and arrive late or twice, without harm: entries and jobs are named
+//! by what they are, results of a job are equal whoever did it, and values only move by [`Exchange::put_if`].
+//! Whoever implements this decides nothing: it keeps, hands on, and bounds.
+
+use std::time::Duration;
+
+use crate::record::{Beat, Entry, Job, JobId, JobResult};
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody is there now: go on alone, try again later.
+    #[error("the exchange is away: {0}")]
+    Away(String),
+    /// What was given is not what the exchange takes: larger than its bounds, or not of this campaign.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// The world failed us: a disk, a folder.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What came of an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It is kept now.
+    New,
+    /// Somebody had offered it before.
+    Known,
+}
+
+/// How far somebody has read. Opaque; each binding has its own. Empty at the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor(pub Vec<(String, u64)>);
+
+/// A job that is ours until its lease ends, unless we beat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The job.
+    pub job: Job,
+    /// Its name.
+    pub id: JobId,
+    /// How often it has been handed out, this time included.
+    pub deliveries: u32,
+    /// The binding's own mark.
+    pub token: String,
+}
+
+/// Names a value: letters, digits, `-` and `_`, at most 128 of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub String);
+
+/// Which writing of a value it is; 0 is none yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Revision(pub u64);
+
+/// A value as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Current {
+    /// Its revision.
+    pub revision: Revision,
+    /// Nothing before it was first put.
+    pub value: Option<Vec<u8>>,
+}
+
+/// What lies between campaigns.
+pub trait Exchange {
+    /// Offers an entry.
+    fn offer(&mut self, entry: &Entry) -> Result<Offered, Error>;
+
+    /// What has been offered since `cursor`, at most `most` entries, ours included; moves the cursor.
+    /// Records that cannot be believed are left out and counted ([`Exchange::refused`]).
+    fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error>;
+
+    /// Asks for a job to be done.
+    fn submit(&mut self, job: &Job) -> Result<Offered, Error>;
+
+    /// Takes a job that nobody else has, for `lease`. A job that was handed out more often than the
+    /// exchange's bound, and never finished, is not handed out again: see [`Exchange::poisoned`].
+    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error>;
+
+    /// Keeps a claimed job for another lease. There is no fence: somebody else may have it by now.
+    fn extend(&mut self, claim: &Claim) -> Result<(), Error>;
+
+    /// Tells the result of a claimed job. The first one stays; a later one changes nothing.
+    fn finish(&mut self, claim: &Claim, result: &JobResult) -> Result<(), Error>;
+
+    /// The result of a job, if there is one.
+    fn result(&mut self, job: JobId) -> Result<Option<JobResult>, Error>;
+
+    /// Jobs that were handed out as often as may be and never finished.
+    fn poisoned(&mut self) -> Result<Vec<JobId>, Error>;
+
+    /// A value as it is now.
+    fn get(&mut self, key: &Key) -> Result<Current, Error>;
+
+    /// Puts a value if its revision still is `expected`, and tells the new one; else tells what is there.
+    fn put_if(
+        &mut self,
+        key: &Key,
+        expected: Revision,
+        value: &[u8],
+    ) -> Result<Result<Revision, Current>, Error>;
+
+    /// All keys that have a value, ascending.
+    fn keys(&mut self) -> Result<Vec<Key>, Error>;
+
+    /// Gives a sign of life.
+    fn beat(&mut self, beat: &Beat) -> Result<(), Error>;
+
+    /// Last signs of life of those that gave one lately, by worker.
+    fn live(&mut self) -> Result<Vec<Beat>, Error>;
+
+    /// Records that could not be believed so far.
+    fn refused(&self) -> u64;
+}

@@ -1,0 +1,11 @@
+//! What campaigns tell each other: corpora, findings and finite jobs, between processes and machines.
+//!
+//! Every campaign folder stays the truth; what lies here may be lost at any moment, and is offered
+//! again by whoever still has it. [`Exchange`] is the interface, [`record`] what passes through it.
+#![forbid(unsafe_code)]
+
+pub mod exchange;
+pub mod record;
+
+pub use exchange::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+pub use record::{Beat, Coverage, Entry, EntryId, Hash, Job, JobId, JobKind, JobResult, WorkerId};
