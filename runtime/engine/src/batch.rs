@@ -125,6 +125,7 @@ pub struct Batch {
     first_trial: u64,
     has_draws: bool,
     choice_bytes_max: u32,
+    is_import: bool,
 }
 
 impl Batch {
@@ -151,7 +152,21 @@ impl Batch {
             interest,
             first_trial,
             choice_bytes_max,
+            is_import: false,
         }
+    }
+
+    /// The same, of inputs that no guidance planned.
+    pub(crate) fn of_imports(self) -> Batch {
+        Batch {
+            is_import: true,
+            ..self
+        }
+    }
+
+    /// Whether no guidance planned it: its inputs are from elsewhere.
+    pub(crate) fn is_import(&self) -> bool {
+        self.is_import
     }
 
     /// How many trials.

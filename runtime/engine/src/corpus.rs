@@ -38,6 +38,8 @@ pub enum Reason {
     Slower,
     /// It cost more than any other of its kind: in total, or at one probe.
     Max,
+    /// Another campaign found it, and it showed something new here, too.
+    Imported,
 }
 
 impl Reason {
@@ -51,6 +53,7 @@ impl Reason {
             Reason::Smaller => "smaller",
             Reason::Slower => "slower",
             Reason::Max => "max",
+            Reason::Imported => "imported",
         }
     }
 }

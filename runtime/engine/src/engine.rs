@@ -24,11 +24,13 @@ use crate::trial::{Detail, Exit, Outcome, StackKey, Status, Variant};
 
 mod config;
 mod decision;
+mod import;
 mod rerun;
 mod stats;
 
 pub use config::Config;
 pub use decision::Decision;
+pub use import::Import;
 pub use stats::Stats;
 
 use rerun::Noted;
@@ -253,15 +255,9 @@ impl Engine {
         if room > 0 {
             guidance.plan(&view, &mut self.state.rng, room, &mut groups);
         }
-        let version = guidance.tables_version(&view);
-        let tables = match &self.tables {
-            Some((of, tables)) if *of == version => tables.clone(),
-            _ => Arc::new(guidance.tables(&view)),
-        };
-        self.tables = Some((version, tables.clone()));
         let batch = Batch::new(
             groups,
-            tables,
+            self.tables(),
             self.state.interest.clone(),
             self.state.stats.execs,
             self.config.choice_bytes_max,
@@ -273,6 +269,19 @@ impl Engine {
         );
         assert!(room == 0 || !batch.is_empty(), "a guidance planned nothing");
         batch
+    }
+
+    /// What mutation reads, as of now.
+    fn tables(&mut self) -> Arc<Tables> {
+        let view = view!(self);
+        let guidance = self.state.strategy.guidance();
+        let version = guidance.tables_version(&view);
+        let tables = match &self.tables {
+            Some((of, tables)) if *of == version => tables.clone(),
+            _ => Arc::new(guidance.tables(&view)),
+        };
+        self.tables = Some((version, tables.clone()));
+        tables
     }
 
     /// Judges a whole batch. `outcomes[i]` is what came of the batch's trial `i`.
@@ -302,7 +311,8 @@ impl Engine {
             }
             let (group, nth) = judging.next();
             let view = view!(self);
-            if !self.state.strategy.guidance().begin(&view, group, nth) {
+            let is_import = batch.is_import();
+            if !is_import && !self.state.strategy.guidance().begin(&view, group, nth) {
                 judging.is_over = true;
                 return;
             }
@@ -318,6 +328,7 @@ impl Engine {
                     outcome,
                     detail,
                     news: News::default(),
+                    is_import,
                 };
                 self.judge_one(judged, trial, &mut judging.decisions);
             }
@@ -365,9 +376,12 @@ impl Engine {
     fn judge_one(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
-            let made_by = self.state.strategy.guidance().made_by(&judged);
+            let made_by = self.made_by(&judged);
             let found = (outcome, judged.detail);
             decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
+            if judged.is_import {
+                return;
+            }
             let view = view!(self);
             let judgement = self.state.strategy.guidance().found(&view, &judged);
             self.carry_out(judgement, &judged, trial, decisions);
@@ -386,8 +400,18 @@ impl Engine {
             judged.news = self.absorb(outcome.exit, judged.detail);
         }
         let view = view!(self);
-        let judgement = self.state.strategy.guidance().judge(&view, &judged);
+        let guidance = self.state.strategy.guidance();
+        let judgement = match judged.is_import {
+            false => guidance.judge(&view, &judged),
+            true => guidance.import(&view, &judged),
+        };
         self.carry_out(judgement, &judged, trial, decisions);
+    }
+
+    /// How a trial's input was made, if the guidance can tell.
+    fn made_by(&mut self, judged: &Judged<'_>) -> Option<MadeBy> {
+        let guidance = self.state.strategy.guidance();
+        (!judged.is_import).then(|| guidance.made_by(judged))?
     }
 
     fn carry_out(
@@ -404,7 +428,11 @@ impl Engine {
         };
         decisions.push(decision);
         let view = view!(self);
-        self.state.strategy.guidance().kept(&view, id, judged);
+        let guidance = self.state.strategy.guidance();
+        match judged.is_import {
+            true => guidance.imported(&view, id, judged),
+            false => guidance.kept(&view, id, judged),
+        }
     }
 
     fn find(
@@ -492,6 +520,10 @@ impl Engine {
         let depth = group
             .parent
             .map_or(0, |parent| self.state.corpus.get(parent).depth);
+        let told = match judged.is_import {
+            true => Reason::Imported,
+            false => reason,
+        };
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),
             made: detail.made.as_deref().map(Arc::from),
@@ -502,7 +534,7 @@ impl Engine {
             valid: outcome.exit.status() == Status::Valid,
             depth: depth + 1,
             parent: group.parent,
-            reason,
+            reason: told,
             trial,
         });
         // What was kept for its cost does not say what others of its size should cost.
@@ -515,9 +547,9 @@ impl Engine {
             id,
             Decision::Kept {
                 id,
-                reason,
+                reason: told,
                 new_edges,
-                made_by: self.state.strategy.guidance().made_by(judged),
+                made_by: self.made_by(judged),
                 trial,
             },
         )

@@ -60,6 +60,17 @@ pub enum InputKind {
     Choices,
 }
 
+/// Which inputs that others have found a guidance takes while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imports {
+    /// None.
+    None,
+    /// Those that show new coverage: what is known to show none need not be run.
+    News,
+    /// Those, and others that cost more or are smaller: all must be run.
+    All,
+}
+
 /// A guidance, for lists and for making one.
 #[derive(Debug)]
 pub struct Spec {
@@ -78,6 +89,8 @@ pub struct Spec {
     pub paths: bool,
     /// Whether it wants to know which types influence the target's branches.
     pub targets: bool,
+    /// Which inputs that others have found it takes after its start ([`Guidance::import`]).
+    pub imports: Imports,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
     /// guidance is, never of the workers.
     pub batch: u32,
@@ -185,6 +198,8 @@ pub struct Judged<'a> {
     pub detail: &'a Detail,
     /// What was new. Nothing for variants other than the fast one.
     pub news: News,
+    /// Whether the guidance did not plan it: somebody else found its input.
+    pub is_import: bool,
 }
 
 /// What becomes of a trial's input.
@@ -247,6 +262,18 @@ pub trait Guidance {
 
     /// Learns that the trial just judged entered the corpus as, or replaced, this testcase.
     fn kept(&mut self, _view: &View<'_>, _id: TestcaseId, _judged: &Judged<'_>) {}
+
+    /// Judges an input that somebody else has found, run in a batch of its own, in place of [`Guidance::judge`];
+    /// for a finding nothing is called. Only what shows something new should be kept, for whatever reason: the
+    /// engine gives [`Reason::Imported`]. Called only where [`Spec::imports`] is not [`Imports::None`].
+    fn import(&mut self, _view: &View<'_>, _judged: &Judged<'_>) -> Judgement {
+        Judgement::Discard
+    }
+
+    /// Learns that an import entered the corpus as, or replaced, this testcase.
+    fn imported(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        self.kept(view, id, judged);
+    }
 
     /// Learns that all trials of the batch have been judged.
     fn end_batch(&mut self, _view: &View<'_>) {}

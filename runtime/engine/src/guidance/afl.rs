@@ -14,7 +14,7 @@
 //! - edges are exact arms, entries and calls, without hash collisions, and counts do not wrap.
 
 use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::{InputKind, Spec, Strategy};
+use super::{Imports, InputKind, Spec, Strategy};
 use crate::settings::{Setting, Settings};
 
 /// The guidance `afl`.
@@ -26,6 +26,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::News,
     batch: 1024,
     lookahead: 1024,
     settings: SETTINGS,

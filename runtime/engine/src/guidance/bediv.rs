@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Energy, Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, reading};
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::influence::Influence;
 use crate::choice::jqf::{Reading, tape_of};
@@ -49,6 +49,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::News,
     batch: 1,
     lookahead: 1,
     settings: &[OFF_BY_ONE, SPLIT],
@@ -256,6 +257,12 @@ impl Guidance for Bediv {
                 Judgement::Discard
             }
         }
+    }
+
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        // Nobody's child, as those from nothing are.
+        self.flight = None;
+        self.judge(view, judged)
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {

@@ -4,7 +4,7 @@
 //! alone reaches in as many trials.
 
 use super::byte_loop::{ByteLoop, LoopConfig};
-use super::{Spec, Strategy, afl};
+use super::{Imports, Spec, Strategy, afl};
 use crate::settings::Settings;
 
 /// The guidance `blind`.
@@ -12,6 +12,8 @@ pub static SPEC: Spec = Spec {
     name: "blind",
     summary: "uniformly random bytes: a control for the others",
     paper: None,
+    // Only seeds enter its corpus.
+    imports: Imports::None,
     settings: &[],
     new,
     ..afl::SPEC

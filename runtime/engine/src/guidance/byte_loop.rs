@@ -403,6 +403,34 @@ impl ByteLoop {
         self.config.climb && self.climbs.learn(id, detail)
     }
 
+    /// Whether what a run showed is worth keeping, and why.
+    fn judge_news(&self, judged: &Judged<'_>) -> Judgement {
+        let news = judged.news;
+        match () {
+            () if !self.config.keep => Judgement::Discard,
+            () if news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if news.valid.edges > 0 && self.config.keep_valid => {
+                Judgement::Keep(Reason::ValidEdge)
+            }
+            () if news.all.buckets > 0 => Judgement::Keep(Reason::Count),
+            () if self.queue.has_new_max(&judged.detail.counts) => Judgement::Keep(Reason::Max),
+            () => Judgement::Discard,
+        }
+    }
+
+    /// A new testcase: what will be done with it.
+    fn enter(&mut self, view: &View<'_>, id: TestcaseId, counts: &[(u32, u32)]) {
+        self.queue.add(view.corpus, id, counts);
+        if self.config.solve {
+            self.jobs.push_back(Job::Compare(id));
+        }
+        if self.config.trim
+            && let Some(trim) = Trim::new(view.corpus.get(id).bytes.clone())
+        {
+            self.jobs.push_back(Job::Trim { id, trim });
+        }
+    }
+
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let limit = if self.jobs.len() > CROWD {
@@ -470,17 +498,15 @@ impl Guidance for ByteLoop {
             Flight::Seeds if judged.news.all.any() => return Judgement::Keep(Reason::Seed),
             Flight::Seeds | Flight::Again | Flight::Solve { .. } | Flight::Stage { .. } => {}
         }
-        let news = judged.news;
-        match () {
-            () if !self.config.keep => Judgement::Discard,
-            () if news.all.edges > 0 => Judgement::Keep(Reason::Edge),
-            () if news.valid.edges > 0 && self.config.keep_valid => {
-                Judgement::Keep(Reason::ValidEdge)
-            }
-            () if news.all.buckets > 0 => Judgement::Keep(Reason::Count),
-            () if self.queue.has_new_max(&judged.detail.counts) => Judgement::Keep(Reason::Max),
-            () => Judgement::Discard,
-        }
+        self.judge_news(judged)
+    }
+
+    fn import(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.judge_news(judged)
+    }
+
+    fn imported(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        self.enter(view, id, &judged.detail.counts);
     }
 
     fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
@@ -489,7 +515,6 @@ impl Guidance for ByteLoop {
             self.queue.rate(view.corpus, id, counts);
             return;
         }
-        self.queue.add(view.corpus, id, counts);
         match &mut self.flights[judged.group.purpose as usize] {
             Flight::Stage { finds, .. } => {
                 *finds += 1;
@@ -505,14 +530,7 @@ impl Guidance for ByteLoop {
             | Flight::Again
             | Flight::Trim { .. } => {}
         }
-        if self.config.solve {
-            self.jobs.push_back(Job::Compare(id));
-        }
-        if self.config.trim
-            && let Some(trim) = Trim::new(view.corpus.get(id).bytes.clone())
-        {
-            self.jobs.push_back(Job::Trim { id, trim });
-        }
+        self.enter(view, id, counts);
     }
 
     fn end_batch(&mut self, _: &View<'_>) {

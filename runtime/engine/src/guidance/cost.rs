@@ -32,7 +32,9 @@ use serde::{Deserialize, Serialize};
 
 use super::comparisons::{Comparisons, Solving};
 use super::portfolio::Portfolio;
-use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
+use super::{
+    Guidance, Imports, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View,
+};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
 use crate::havoc::Tables;
@@ -51,6 +53,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::All,
     batch: BATCH,
     lookahead: BATCH,
     settings: SETTINGS,
@@ -305,6 +308,15 @@ impl Cost {
         }
     }
 
+    /// A new testcase.
+    fn enter(&mut self, id: TestcaseId, judged: &Judged<'_>) {
+        self.archive.add(id, spent(judged));
+        let is_new = judged.news.all.edges > 0;
+        if is_new && (self.solves || self.autodict) && self.jobs.len() < JOBS_MAX {
+            self.jobs.push_back(Job::Compare(id));
+        }
+    }
+
     /// What each operator that is switched on has led to.
     pub(super) fn operators(&self) -> Vec<OperatorRecord> {
         let names = self.operators.iter();
@@ -371,6 +383,20 @@ impl Guidance for Cost {
         }
     }
 
+    fn import(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let gain = self.archive.gain(spent(judged));
+        match () {
+            () if judged.outcome.exit.status() == Status::Overrun => Judgement::Discard,
+            () if judged.news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if gain.total || gain.edge => Judgement::Keep(Reason::Max),
+            () => Judgement::Discard,
+        }
+    }
+
+    fn imported(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        self.enter(id, judged);
+    }
+
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         if let Flight::Child { operator } = self.flights[judged.group.purpose as usize] {
             self.portfolio.learn(operator, false);
@@ -382,11 +408,7 @@ impl Guidance for Cost {
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        self.archive.add(id, spent(judged));
-        let is_new = judged.news.all.edges > 0;
-        if is_new && (self.solves || self.autodict) && self.jobs.len() < JOBS_MAX {
-            self.jobs.push_back(Job::Compare(id));
-        }
+        self.enter(id, judged);
         if let Flight::Solve { sites } = &self.flights[judged.group.purpose as usize] {
             self.comparisons.came_true(sites[judged.nth as usize]);
         }

@@ -22,7 +22,7 @@
 //! left out of its tuples; inputs are cut at the limit. For how seeds are used see `row_loop`.
 
 use super::row_loop::{DELIMITER, How, RowLoop, SCHEMA, Seed, turn};
-use super::{InputKind, Spec, Strategy};
+use super::{Imports, InputKind, Spec, Strategy};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::rows::draft::Draft;
@@ -39,6 +39,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::None,
     batch: 1024,
     lookahead: 1024,
     settings: &[TUPLES, MERGED, SCHEMA, DELIMITER],

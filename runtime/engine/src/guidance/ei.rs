@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::jqf::rotation::Energy;
 use super::quickcheck::OFF_BY_ONE;
 use super::zest::{COUNT, Next, STEAL, STICKY, VALID, VALID_ONLY, Zest, seeds};
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::indexed::{Donors, IndexedInput, Splice};
@@ -41,6 +41,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: true,
     targets: false,
+    imports: Imports::News,
     batch: 1,
     lookahead: 128,
     settings: &[
@@ -194,6 +195,10 @@ impl Guidance for Ei {
             }
             (judgement, _) => judgement,
         }
+    }
+
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.zest.import(view, judged)
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {

@@ -16,7 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::{Guidance, Judged, Judgement, Spec, Strategy, View, afl};
+use super::{Guidance, Imports, Judged, Judgement, Spec, Strategy, View, afl};
 use crate::batch::Group;
 use crate::corpus::TestcaseId;
 use crate::havoc::Tables;
@@ -28,6 +28,8 @@ use crate::settings::{Setting, SettingKind, Settings};
 pub static SPEC: Spec = Spec {
     name: "jazzer",
     summary: "bytes as one data set, from nothing, as Jazzer's harness in DepFuzz's evaluation",
+    // Its harness has an alphabet of its own.
+    imports: Imports::None,
     paper: Some("Jazzer, as in Humayun, Kim and Gulzar, ESEC/FSE 2023"),
     settings: &[
         HARNESS,

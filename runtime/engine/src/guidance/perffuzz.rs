@@ -14,7 +14,7 @@
 //! As there, energy is AFL's, which gives slow inputs fewer children: that is how it was published.
 
 use super::byte_loop::{ByteLoop, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::{Spec, Strategy, afl};
+use super::{Imports, Spec, Strategy, afl};
 use crate::settings::{Setting, Settings};
 
 /// The guidance `perffuzz`.
@@ -22,6 +22,7 @@ pub static SPEC: Spec = Spec {
     name: "perffuzz",
     summary: "PerfFuzz: keeps and favors what hits an edge most often",
     paper: Some("Lemieux et al., PerfFuzz, ISSTA 2018"),
+    imports: Imports::All,
     settings: SETTINGS,
     new,
     ..afl::SPEC

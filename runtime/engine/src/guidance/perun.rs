@@ -51,7 +51,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, MadeBy, OperatorRecord, Spec, Strategy, View};
+use super::{
+    Guidance, Imports, InputKind, Judged, Judgement, MadeBy, OperatorRecord, Spec, Strategy, View,
+};
 use crate::batch::Group;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::{Rng, derive};
@@ -74,6 +76,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::None,
     batch: 1,
     // Of the order of ten visits: interesting mutants are rare, and end what was planned ahead.
     lookahead: 128,

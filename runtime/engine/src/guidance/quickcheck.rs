@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::jqf::Reading;
@@ -24,6 +24,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::None,
     batch: 1024,
     lookahead: 1024,
     settings: &[OFF_BY_ONE],
@@ -39,6 +40,7 @@ pub static SPEC_PLAIN: Spec = Spec {
     coverage: false,
     paths: false,
     targets: false,
+    imports: Imports::None,
     batch: 1024,
     lookahead: 1024,
     settings: &[OFF_BY_ONE],

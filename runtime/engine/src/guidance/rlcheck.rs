@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::policy::{Abstraction, Step, Table, episode};
@@ -36,6 +36,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::None,
     batch: 1,
     lookahead: 1,
     settings: &[

@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::portfolio::Portfolio;
 use super::shortest::Shortest;
-use super::{Guidance, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View};
+use super::{
+    Guidance, Imports, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View,
+};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::edit::{Forest, Operator};
@@ -50,6 +52,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::All,
     batch: 64,
     lookahead: 64,
     settings: &[PORTFOLIO, VALID, RARELY],
@@ -196,6 +199,11 @@ impl Guidance for Choices {
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         self.learn(judged, false);
         Judgement::Discard
+    }
+
+    fn import(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.admit(judged)
+            .map_or(Judgement::Discard, Judgement::Keep)
     }
 
     fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {

@@ -91,6 +91,7 @@ impl Script {
             outcome: &outcome,
             detail: &detail,
             news: News::default(),
+            is_import: false,
         };
         let judgement = match exit.is_finding() {
             true => guidance.found(&view, &judged),

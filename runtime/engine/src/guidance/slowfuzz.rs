@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guidance, InputKind, Judged, Judgement, Spec, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Corpus, Reason, TestcaseId};
 use crate::dictionary::TokenSource;
@@ -44,6 +44,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::All,
     batch: 1,
     // As for Perun: little is kept, and what is ends what was planned ahead.
     lookahead: 128,
@@ -233,6 +234,12 @@ impl Guidance for Slowfuzz {
             () => Judgement::Keep(Reason::Count),
         }
     }
+
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.judge(view, judged)
+    }
+
+    fn imported(&mut self, _: &View<'_>, _: TestcaseId, _: &Judged<'_>) {}
 
     fn kept(&mut self, view: &View<'_>, _: TestcaseId, judged: &Judged<'_>) {
         if judged.group.purpose == SEEDS {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::jqf::rotation::Energy;
 use super::quickcheck::OFF_BY_ONE;
 use super::zest::{COUNT, Next, STEAL, STICKY, VALID, VALID_ONLY, Zest, seeds};
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::indexed::{IndexedInput, Splice};
@@ -39,6 +39,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: true,
     targets: true,
+    imports: Imports::News,
     batch: 1,
     // Of seeds and fresh inputs: a child's type is chosen after the child before it was judged.
     lookahead: 128,
@@ -135,6 +136,10 @@ impl Guidance for Spoton {
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
         self.zest.judge(view, judged)
+    }
+
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.zest.import(view, judged)
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {

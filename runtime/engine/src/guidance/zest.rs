@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::jqf::coverage::Coverage;
 use super::jqf::rotation::{Energy, Favour, Rotation};
 use super::quickcheck::{OFF_BY_ONE, reading};
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::jqf::{End, Reading, tape_bytes, tape_of};
@@ -40,6 +40,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::News,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[
@@ -57,6 +58,7 @@ pub static SPEC_PAPER: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::News,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[VALID, VALID_ONLY, STICKY, STEAL, WHEN_OUT, OFF_BY_ONE],
@@ -348,6 +350,12 @@ impl Guidance for Zest {
             Flight::Seeds => Reason::Seed,
             Flight::Fresh | Flight::Visit => reason,
         })
+    }
+
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        // As seeds are: nobody's child, so nobody's energy.
+        self.flight = Flight::Seeds;
+        self.judge(view, judged)
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {

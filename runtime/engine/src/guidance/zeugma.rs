@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::shortest::Shortest;
-use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, View};
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::crossover::{Crossover, Member, Population};
@@ -42,6 +42,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    imports: Imports::All,
     batch: 1,
     lookahead: 128,
     settings: &[Setting {
@@ -188,6 +189,11 @@ impl Guidance for Zeugma {
             self.admit(judged);
         }
         Judgement::Discard
+    }
+
+    fn import(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.admit(judged)
+            .map_or(Judgement::Discard, Judgement::Keep)
     }
 
     fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {

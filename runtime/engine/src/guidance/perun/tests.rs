@@ -110,6 +110,7 @@ impl Campaign {
             outcome: &outcome,
             detail: &detail,
             news: Default::default(),
+            is_import: false,
         };
         let judgement = match exit.is_finding() {
             true => self.perun.found(&view!(self), &judged),
