@@ -8,6 +8,8 @@
 mod bytes;
 pub mod codec;
 pub mod exchange;
+mod frame;
+mod log;
 pub mod memory;
 pub mod pipe;
 pub mod random;
