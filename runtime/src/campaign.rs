@@ -5,10 +5,12 @@
 //! to keep; this loop decides only when to write and when to stop. Time may
 //! choose *when* a checkpoint is written and when a session ends, never what a
 //! campaign does, so that the same module, seed and number of executions give
-//! the same folder.
+//! the same folder. What others found (join.rs) comes when it comes: a campaign
+//! that has joined them is no such function, and says so.
 //!
 //! ```text
-//! ┌▶ counted budget used up, interrupted, late? ──yes──▶ checkpoint, summary
+//! ┌▶ what others found, if it has joined them: run and judged; what was found here: offered
+//! │  counted budget used up, interrupted, late? ──yes──▶ checkpoint, summary
 //! │  checkpoint, if one is due
 //! │  engine.next_batch ─▶ workers begin to run it
 //! │     meanwhile: the last batch's inputs and events, and the checkpoint, to disk
@@ -42,12 +44,14 @@ use crate::store::record::Record;
 pub mod budget;
 mod discovery;
 mod files;
+pub mod join;
 mod ledger;
 pub mod limits;
 pub mod start;
 pub mod workers;
 
 use budget::{Budget, Clock};
+use join::Join;
 use ledger::{Ledger, Stacks};
 use workers::{Pool, Ran, Stop};
 
@@ -87,6 +91,8 @@ pub struct Session<'a> {
     pub workers: usize,
     /// Who sees findings' stacks.
     pub replayer: &'a mut dyn Replayer,
+    /// The others, if it has joined them.
+    pub join: Option<Join>,
     /// Who is told.
     pub reporter: &'a mut dyn Reporter,
 }
@@ -118,6 +124,7 @@ pub fn run(
         budget: session.budget,
         stop: session.stop,
         replayer: session.replayer,
+        join: session.join,
         last_checkpoint: now,
         last_batch: Duration::ZERO,
         checkpoint_execs: None,
@@ -135,8 +142,9 @@ pub fn run(
     if !campaign.is_tail {
         campaign.checkpoint();
     }
+    let joined = campaign.leave(pool)?;
     let Campaign { ledger, engine, .. } = campaign;
-    ledger.end(&engine, ended, session.workers)
+    ledger.end(&engine, ended, session.workers, joined)
 }
 
 struct Campaign<'a> {
@@ -146,6 +154,7 @@ struct Campaign<'a> {
     budget: Budget,
     stop: Stop,
     replayer: &'a mut dyn Replayer,
+    join: Option<Join>,
     last_checkpoint: Instant,
     /// How long the last batch was run and judged.
     last_batch: Duration,
@@ -158,6 +167,7 @@ struct Campaign<'a> {
 impl Campaign<'_> {
     fn run_batches(&mut self, pool: &mut Pool) -> Result<Ended> {
         loop {
+            self.exchange(pool)?;
             let execs = self.engine.stats().execs;
             if let Some(ended) = self.ended(execs) {
                 return Ok(ended);

@@ -21,9 +21,10 @@ use crate::cli::args::{
 };
 use crate::error::{show, with_next};
 use crate::inputs;
+use crate::join::Place;
 use crate::store::finding::quote;
 use crate::store::record::{
-    BudgetRecord, GeneratorRecord, GuidanceRecord, Record, StartRecord, TargetRecord,
+    BudgetRecord, GeneratorRecord, GuidanceRecord, JoinRecord, Record, StartRecord, TargetRecord,
 };
 use crate::target::{
     Coverage, MEMORY_BYTES_MAX, Module, Reset, check_watchable, needs_marks, support, unwatched,
@@ -76,6 +77,8 @@ pub struct CampaignConfig {
     pub coverage: Coverage,
     /// The campaign's folder.
     pub out: PathBuf,
+    /// Where it meets others, if it does.
+    pub join: Option<Place>,
     /// What the user should know, for example inputs that were left out.
     pub warnings: Vec<String>,
 }
@@ -103,6 +106,7 @@ impl CampaignConfig {
         // Bytes go straight to a target that takes them, unless a generator was named to read them.
         let is_wanted = guidance.input == InputKind::Choices || args.guest.generator.is_some();
         let generator = generator.filter(|_| is_wanted);
+        let join = join(args.join.as_deref(), guidance, generator.is_some())?;
         let coverage = coverage(args.coverage, generator.is_some())?;
         let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
         let reset = reset(args.guest.reset);
@@ -142,6 +146,7 @@ impl CampaignConfig {
             },
             workers: args.workers,
             paranoid: args.paranoid,
+            join,
             warnings,
             coverage,
             generator,
@@ -182,6 +187,9 @@ impl CampaignConfig {
                 tokens_hash: hash_all(self.tokens.iter().map(|token| &token.bytes[..])),
             },
             limits: self.wanted.with_fuel(fuel),
+            join: self.join.as_ref().map(|place| JoinRecord {
+                exchange: place.to_string(),
+            }),
             budget: BudgetRecord {
                 execs: self.budget.execs,
                 time_ms: self.budget.time.map(|time| time.as_millis() as u64),
@@ -242,6 +250,22 @@ pub fn reruns(
         None if allocator.is_empty() => Ok(can().is_ok()),
         Some(SanitizeArg::Sample) | None => can().map(|()| true),
     }
+}
+
+/// Where to meet others. What is exchanged is what a target gets, or choices: not bytes that a generator
+/// reads as choices.
+fn join(text: Option<&str>, guidance: &Spec, has_generator: bool) -> Result<Option<Place>> {
+    let Some(text) = text else { return Ok(None) };
+    if guidance.input == InputKind::Bytes && has_generator {
+        return Err(with_next(
+            format!(
+                "--join: {} makes bytes for a generator, expected choices, or bytes for the target itself",
+                guidance.name
+            ),
+            "the same command without --guidance, or without --generator",
+        ));
+    }
+    Place::parse(text).map(Some)
 }
 
 fn coverage(arg: CoverageArg, has_generator: bool) -> Result<Coverage> {

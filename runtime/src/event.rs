@@ -11,7 +11,7 @@ use sandglass_engine::guidance::{MadeBy, OperatorRecord};
 use sandglass_instrument::CostModel;
 use serde::{Deserialize, Serialize};
 
-use crate::store::record::is_plain;
+use crate::store::record::{JoinRecord, is_plain};
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -265,6 +265,9 @@ pub struct Summary {
     /// Findings on disk that do not count yet: of a batch that was given up and will be repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub findings_ahead: u64,
+    /// Of a campaign that has met others: such a one is not a function of its record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<Joined>,
     /// Time of all sessions.
     pub elapsed_ms: u64,
     /// Rate over the whole time.
@@ -272,6 +275,31 @@ pub struct Summary {
     /// Covers corpus, findings and the engine's state: equal campaigns print
     /// the same.
     pub state_hash: String,
+}
+
+/// What a session and others have told each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// Where they met.
+    pub exchange: String,
+    /// Entries that were new there.
+    pub offered: u64,
+    /// Entries of others that entered the corpus.
+    pub imported: u64,
+    /// Entries of others that claim nothing new and were not run.
+    pub known: u64,
+    /// Records that could not be believed, and entries that were not taken.
+    pub refused: u64,
+}
+
+impl Joined {
+    /// Of a campaign that met others before.
+    pub fn of(record: &JoinRecord) -> Joined {
+        Joined {
+            exchange: record.exchange.clone(),
+            ..Joined::default()
+        }
+    }
 }
 
 fn is_zero(value: &u64) -> bool {

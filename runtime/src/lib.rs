@@ -38,6 +38,7 @@ pub mod event;
 pub mod export;
 pub mod growth;
 pub mod inputs;
+pub mod join;
 pub mod memory;
 pub mod minimise;
 mod page;

@@ -15,7 +15,7 @@ use super::budget::Clock;
 use super::discovery::{Discovery, What};
 use super::files::CorpusFiles;
 use crate::event::{
-    Checkpoint, Counters, Ended, Event, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,
+    Checkpoint, Counters, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,
 };
 use crate::report::Reporter;
 use crate::stack::Ending;
@@ -103,6 +103,11 @@ impl<'a> Ledger<'a> {
             elapsed_ms: self.clock.elapsed_ms(),
         }));
         Ok(())
+    }
+
+    /// Tells the user something that is no error.
+    pub(super) fn warn(&mut self, text: String) {
+        self.emit(Event::Warning(Warning { text }));
     }
 
     /// Executions when the corpus last grew, by all decisions noted.
@@ -195,7 +200,13 @@ impl<'a> Ledger<'a> {
     }
 
     /// Writes what is left, and the summary.
-    pub(super) fn end(mut self, engine: &Engine, ended: Ended, workers: usize) -> Result<Summary> {
+    pub(super) fn end(
+        mut self,
+        engine: &Engine,
+        ended: Ended,
+        workers: usize,
+        joined: Option<Joined>,
+    ) -> Result<Summary> {
         self.write_due(engine)?;
         let record = self.record;
         let elapsed_ms = self.clock.elapsed_ms();
@@ -214,6 +225,8 @@ impl<'a> Ledger<'a> {
             findings_ahead: self.bugs.iter().filter(|t| **t >= counters.execs).count() as u64,
             counters,
             operators: engine.operators(),
+            // What was taken from others in an earlier session is still part of it.
+            joined: joined.or_else(|| record.join.as_ref().map(Joined::of)),
             elapsed_ms,
             state_hash: engine.state_hash(),
         };

@@ -13,14 +13,16 @@ use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Build, Limits, on_guest_thread};
 
 use super::budget::Clock;
+use super::join::{Join, Joining};
 use super::limits::{self, MEASURED_SEEDS_MAX};
 use super::workers::{Pool, Runner, Stop};
 use super::{Session, run};
 use crate::config::CampaignConfig;
 use crate::error::show;
 use crate::event::{Event, Summary, Warning};
+use crate::join::{draw_worker, meaning::meaning};
 use crate::report::Reporter;
-use crate::store::record::Record;
+use crate::store::record::{JoinRecord, Record};
 use crate::store::{self, Opened, Store};
 use crate::target::{Replays, Target, Worker};
 
@@ -37,6 +39,8 @@ struct Starting {
     config: CampaignConfig,
     target: Arc<Target>,
     opened: Opened,
+    /// Where it met others before.
+    joined: Option<JoinRecord>,
 }
 
 impl Starting {
@@ -52,9 +56,11 @@ impl Starting {
             opened.check(&config.record(before.limits.fuel))?;
             config.wanted.fuel = Some(before.limits.fuel);
         }
+        let before = opened.record.as_ref();
         Ok(Starting {
             config,
             target: Arc::new(target),
+            joined: before.and_then(|before| before.join.clone()),
             opened,
         })
     }
@@ -64,18 +70,21 @@ impl Starting {
             config,
             target,
             opened,
+            joined,
         } = self;
         for text in &config.warnings {
             reporter.report(&Event::Warning(Warning { text: text.clone() }));
         }
         let mut first = worker(&target, &config.wanted.for_measuring(), &config)?;
-        let record = config.record(fuel_limit(&config, &mut first)?);
+        let mut record = config.record(fuel_limit(&config, &mut first)?);
+        record.join = record.join.or(joined);
         first.set_fuel_limit(record.limits.fuel);
         let engine_config = engine_config(&config, &record, first.probes(), &target)?;
         let (store, resumed) = opened.begin::<State>(&record)?;
         let is_resumed = resumed.is_some();
         let before_ms = resumed.as_ref().map_or(0, |resumed| resumed.elapsed_ms);
         let engine = engine(&engine_config, resumed.map(|resumed| resumed.state), &store)?;
+        let join = join(&config, &record, &store)?;
         let clock = Clock::start(&config.budget, before_ms);
         let stop = Stop {
             interrupted,
@@ -92,6 +101,7 @@ impl Starting {
             entry: target.entry()?,
             workers: config.workers,
             replayer: &mut Replays::new(&target, &record.limits),
+            join,
             reporter,
         };
         run(session, engine, store, &mut pool, is_resumed)
@@ -166,6 +176,23 @@ fn engine(config: &Config, state: Option<State>, store: &Store) -> Result<Engine
         Some(state) => Engine::resume(config.clone(), state)
             .map_err(|error| anyhow!("{}/checkpoint: {error}", show(store.root()))),
     }
+}
+
+/// Meets others, if that is wanted.
+fn join(config: &CampaignConfig, record: &Record, store: &Store) -> Result<Option<Join>> {
+    let Some(place) = config.join.clone() else {
+        return Ok(None);
+    };
+    let me = draw_worker();
+    let joining = Joining {
+        place: place.to_string(),
+        me: me.clone(),
+        open: Box::new(move || place.open(&me)),
+        spec: config.guidance,
+        module: meaning(record),
+        findings: store.root().join("findings"),
+    };
+    Join::start(joining).map(Some)
 }
 
 fn runners(

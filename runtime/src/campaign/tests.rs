@@ -122,16 +122,16 @@ impl Reporter for Attentive {
 
 /// How a session is run.
 #[derive(Clone)]
-struct How {
-    execs: u64,
-    workers: usize,
-    dies_at: u64,
-    sleep: Duration,
-    awake: u64,
-    time: Option<Duration>,
+pub(super) struct How {
+    pub(super) execs: u64,
+    pub(super) workers: usize,
+    pub(super) dies_at: u64,
+    pub(super) sleep: Duration,
+    pub(super) awake: u64,
+    pub(super) time: Option<Duration>,
 }
 
-const HOW: How = How {
+pub(super) const HOW: How = How {
     execs: 20_000,
     workers: 1,
     dies_at: u64::MAX,
@@ -141,6 +141,16 @@ const HOW: How = How {
 };
 
 fn session(root: &Path, how: How) -> Result<Summary> {
+    session_among(root, how, 1, None)
+}
+
+/// The same with another seed, among others.
+pub(super) fn session_among(
+    root: &Path,
+    how: How,
+    seed: u64,
+    join: Option<Join>,
+) -> Result<Summary> {
     let record = sample();
     let spec = sandglass_engine::find("afl").unwrap();
     let config = Config {
@@ -148,7 +158,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
         seeds: vec![b"hello".to_vec(), b"bt".to_vec(), b"but".to_vec()],
         slow_factor: 100,
         reruns: true,
-        ..Config::bare(spec, 1, 64)
+        ..Config::bare(spec, seed, 64)
     };
     let (store, resumed) = store::open(root)?.begin::<State>(&record)?;
     let before_ms = resumed.as_ref().map_or(0, |r| r.elapsed_ms);
@@ -186,6 +196,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
         entry: "reactor",
         workers: how.workers,
         replayer: &mut Frames,
+        join,
         reporter: &mut Attentive,
     };
     run(session, engine, store, &mut pool, is_resumed)

@@ -112,6 +112,9 @@ pub struct FuzzArgs {
     /// The campaign's folder [default: TARGET.sandglass]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Meet other campaigns in a folder, or at nats://HOST:PORT/CAMPAIGN: offer what this one finds, take what they find
+    #[arg(long, value_name = "WHERE")]
+    pub join: Option<String>,
     /// One JSON object a line, the last one is the summary
     #[arg(long)]
     pub json: bool,

@@ -123,6 +123,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
     let module = Module::read(target, wanted.limits.memory_bytes).context("the built-in guest")?;
     let guidance = config::guidance(None, &module, false)?;
     Ok(CampaignConfig {
+        join: None,
         reruns: config::reruns(None, &module, Reset::Hot, &[])?,
         wants_reruns: false,
         guidance,

@@ -109,6 +109,15 @@ impl Plain {
                 plural(summary.findings_ahead, "finding")
             ));
         }
+        if let Some(joined) = &summary.joined {
+            self.sink.line(&format!(
+                "joined {}: offered {}, took {}, refused {}; what it came to depends on when others found what, each file in the folder does not",
+                printable(&joined.exchange),
+                number(joined.offered),
+                number(joined.imported),
+                number(joined.refused)
+            ));
+        }
         let reruns = match summary.counters.reruns {
             0 => String::new(),
             n => format!("; {} run again for memory errors", number(n)),

@@ -26,6 +26,10 @@ pub struct Record {
     pub start: StartRecord,
     /// The limits of each execution.
     pub limits: Limits,
+    /// Where it has met others, if it has. No part of the campaign's identity, but the end of its being a
+    /// function of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<JoinRecord>,
     /// What the latest session was given. No part of the campaign's identity.
     #[serde(default)]
     pub budget: BudgetRecord,
@@ -110,6 +114,14 @@ pub struct StartRecord {
     pub tokens: u64,
     /// blake3 over those tokens in order, hexadecimal.
     pub tokens_hash: String,
+}
+
+/// Where a campaign has met others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JoinRecord {
+    /// As given on the command line, last.
+    pub exchange: String,
 }
 
 /// When the latest session was to end.
@@ -322,6 +334,7 @@ pub(crate) mod tests {
                 input_bytes: 1 << 20,
                 file_bytes: 64 << 20,
             },
+            join: None,
             budget: BudgetRecord {
                 execs: Some(100),
                 time_ms: None,

@@ -92,6 +92,7 @@ fn summary(counters: Counters) -> Event {
         counters,
         operators: Vec::new(),
         findings_ahead: 0,
+        joined: None,
         elapsed_ms: 1,
         execs_per_sec: 1,
         state_hash: "ff".into(),

@@ -1,0 +1,396 @@
+//! The thread that speaks to the others, so that the campaign never waits for them.
+//!
+//! In: entries that the campaign offers, and its folder of findings. Out: entries that others offered, and
+//! notes for its user. While nobody is there it tries again, less and less often; whoever comes back to it
+//! is told everything that is missing there, because the campaign's folder is the truth and this is not.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sandglass_exchange::{
+    Beat, Cursor, Entry, EntryId, Error, Exchange, Hash, Key, Offered, Revision, WorkerId,
+};
+
+use super::queue::Queue;
+use crate::join::{Connection, finding};
+
+/// Entries asked for at once.
+const TAIL_MOST: usize = 256;
+/// Between two looks for news: doubled while there is none.
+const POLL_LEAST: Duration = Duration::from_millis(50);
+const POLL_MOST: Duration = Duration::from_millis(500);
+/// Between two signs of life.
+const BEAT_EVERY: Duration = Duration::from_secs(5);
+/// Between two attempts to come back: doubled after each.
+const RETRY_LEAST: Duration = Duration::from_millis(200);
+const RETRY_MOST: Duration = Duration::from_secs(30);
+/// Notes kept for a user who does not read them.
+const NOTES_MOST: usize = 16;
+
+/// How it stands between a campaign and the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Somebody is there, and what they have is being read.
+    Arriving,
+    /// Offers are passed on as they come.
+    There,
+    /// Nobody is there now, or ever again.
+    Away,
+}
+
+/// What both sides see.
+pub(super) struct Shared {
+    /// From the campaign.
+    pub(super) offers: Queue<Entry>,
+    /// For the campaign.
+    pub(super) news: Queue<Entry>,
+    /// Raised when everything is to be offered again.
+    pub(super) round: AtomicU64,
+    /// Whether this time what came from others is to be offered, too: it is gone there.
+    pub(super) is_refill: AtomicBool,
+    /// The campaign ends: what was offered is passed on, and that is all.
+    pub(super) is_over: AtomicBool,
+    /// The campaign ends soon, and takes nothing more.
+    pub(super) is_full: AtomicBool,
+    state: AtomicU8,
+    /// Raised with each new finding in the folder.
+    pub(super) findings: AtomicU64,
+    /// Entries that were new there.
+    pub(super) offered: AtomicU64,
+    /// Records that could not be believed, and entries that nobody took.
+    pub(super) refused: AtomicU64,
+    beat: Mutex<Beat>,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    pub(super) fn new(me: &WorkerId) -> Shared {
+        Shared {
+            offers: Queue::new(256, 32 << 20),
+            news: Queue::new(1024, 32 << 20),
+            round: AtomicU64::new(0),
+            is_refill: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
+            state: AtomicU8::new(Standing::Arriving as u8),
+            findings: AtomicU64::new(0),
+            offered: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            beat: Mutex::new(Beat {
+                worker: me.clone(),
+                doing: "fuzz".into(),
+                execs: 0,
+                corpus: 0,
+                edges: 0,
+                findings: 0,
+                refused: 0,
+            }),
+            notes: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Changes what the next sign of life says.
+    pub(super) fn set_beat(&self, set: impl FnOnce(&mut Beat)) {
+        set(&mut self.beat.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What the user should know, since this was asked last.
+    pub(super) fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How it stands.
+    pub(super) fn standing(&self) -> Standing {
+        let state = self.state.load(Ordering::Acquire);
+        let all = [Standing::Arriving, Standing::There, Standing::Away];
+        all[usize::from(state)]
+    }
+
+    fn stand(&self, standing: Standing) {
+        self.state.store(standing as u8, Ordering::Release);
+    }
+
+    /// Has something told to the user.
+    pub(super) fn note(&self, text: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.len() < NOTES_MOST {
+            notes.push(text);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+/// The first half of an entry's name: enough to tell what a campaign sees apart.
+type Short = [u8; 16];
+
+fn short(id: EntryId) -> Short {
+    *id.0.first_chunk().expect("a hash is longer")
+}
+
+/// Goes to the others, as often as it takes.
+pub(crate) type Opener = Box<dyn FnMut() -> Result<Connection, Error> + Send>;
+
+/// The thread's side.
+pub(super) struct Link {
+    pub(super) shared: Arc<Shared>,
+    pub(super) me: WorkerId,
+    /// Where it is, as the user knows it.
+    pub(super) place: String,
+    pub(super) open: Opener,
+    /// What the campaign proposes, `bytes` or `choices`.
+    pub(super) kind: &'static str,
+    /// What its findings are of.
+    pub(super) module: Hash,
+    /// Where they are.
+    pub(super) findings: PathBuf,
+    /// Whether the campaign takes what others offer.
+    pub(super) takes: bool,
+    /// What lies there, as far as is known.
+    there: BTreeSet<Short>,
+    /// What the campaign was given.
+    passed: BTreeSet<Short>,
+    /// Whether the user was told that nobody is there.
+    is_lost: bool,
+    pause: Duration,
+}
+
+/// Why a stay ended.
+enum Left {
+    /// Not for good.
+    Lost(String),
+    /// There is no point in coming back.
+    Refused(String),
+}
+
+impl From<Error> for Left {
+    fn from(error: Error) -> Left {
+        match error {
+            Error::Away(_) | Error::Failed(_) => Left::Lost(error.to_string()),
+            Error::Refused(_) => Left::Refused(error.to_string()),
+        }
+    }
+}
+
+impl Link {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        me: WorkerId,
+        (place, open): (String, Opener),
+        (kind, module): (&'static str, Hash),
+        findings: PathBuf,
+        takes: bool,
+    ) -> Link {
+        Link {
+            shared: Arc::clone(shared),
+            me,
+            place,
+            open,
+            kind,
+            module,
+            findings,
+            takes,
+            there: BTreeSet::new(),
+            passed: BTreeSet::new(),
+            is_lost: false,
+            pause: RETRY_LEAST,
+        }
+    }
+
+    /// Speaks to the others until the campaign is over. `first` is the connection that was made at its start.
+    pub(super) fn run(mut self, mut first: Option<Connection>) {
+        self.is_lost = first.is_none();
+        if self.is_lost {
+            self.shared.stand(Standing::Away);
+        }
+        loop {
+            let opened = match first.take() {
+                Some(connection) => Ok(connection),
+                None => (self.open)(),
+            };
+            let left = match opened {
+                Ok(mut connection) => {
+                    let exchange = &mut *connection.exchange;
+                    let left = self.stay(exchange);
+                    let refused = exchange.refused();
+                    self.shared.refused.fetch_add(refused, Ordering::Relaxed);
+                    left
+                }
+                Err(error) => Err(error.into()),
+            };
+            self.shared.stand(Standing::Away);
+            match left {
+                Ok(()) => return,
+                Err(Left::Refused(why)) => {
+                    self.shared.note(format!("{}: {why}; going on alone", self.place));
+                    return;
+                }
+                Err(Left::Lost(_)) if self.shared.is_over() => return,
+                Err(Left::Lost(why)) => self.wait_away(&why),
+            }
+        }
+    }
+
+    /// Nobody is there: says so once, and waits, longer each time.
+    fn wait_away(&mut self, why: &str) {
+        if !self.is_lost {
+            self.is_lost = true;
+            self.shared.note(format!("{}: {why}; going on alone", self.place));
+        }
+        let end = Instant::now() + self.pause;
+        self.pause = RETRY_MOST.min(2 * self.pause);
+        while Instant::now() < end && !self.shared.is_over() {
+            std::thread::sleep(POLL_LEAST);
+        }
+    }
+
+    /// Speaks to somebody who is there. Ends well when the campaign is over and all of it is told.
+    fn stay(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+        meet(exchange, self.kind)?;
+        let mut cursor = self.catch_up(exchange)?;
+        self.pause = RETRY_LEAST;
+        if std::mem::take(&mut self.is_lost) {
+            self.shared.note(format!("{}: somebody is there again", self.place));
+        }
+        self.shared.stand(Standing::There);
+        let (mut findings, mut beaten) = (None, None::<Instant>);
+        let mut poll = POLL_LEAST;
+        loop {
+            // Before what was offered is passed on: the last offer comes before the end.
+            let is_over = self.shared.is_over();
+            let mut is_news = self.give(exchange)?;
+            let now = self.shared.findings.load(Ordering::Acquire);
+            if findings != Some(now) {
+                self.tell_findings(exchange)?;
+                findings = Some(now);
+            }
+            if is_over || beaten.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
+                let beat = self.shared.beat.lock().unwrap_or_else(PoisonError::into_inner);
+                let beat = beat.clone();
+                exchange.beat(&beat)?;
+                beaten = Some(Instant::now());
+            }
+            if is_over {
+                return Ok(());
+            }
+            is_news |= self.take(exchange, &mut cursor)? > 0;
+            poll = match is_news {
+                true => POLL_LEAST,
+                false => POLL_MOST.min(2 * poll),
+            };
+            self.shared.offers.wait(poll);
+        }
+    }
+
+    /// Reads all that is there. If something is gone that was there before, everybody's entries are to be
+    /// offered again, else the campaign's own; those that are there are left out.
+    fn catch_up(&mut self, exchange: &mut dyn Exchange) -> Result<Cursor, Left> {
+        let before = std::mem::take(&mut self.there);
+        let mut cursor = Cursor::default();
+        loop {
+            let at = cursor.clone();
+            if self.take(exchange, &mut cursor)? == 0 && cursor == at {
+                break;
+            }
+        }
+        let is_gone = !before.is_subset(&self.there);
+        self.shared.is_refill.store(is_gone, Ordering::Relaxed);
+        self.shared.round.fetch_add(1, Ordering::Release);
+        Ok(cursor)
+    }
+
+    /// Hands on what others have offered; how much came, ours included.
+    fn take(&mut self, exchange: &mut dyn Exchange, cursor: &mut Cursor) -> Result<usize, Left> {
+        let entries = exchange.tail(cursor, TAIL_MOST)?;
+        let count = entries.len();
+        for entry in entries {
+            let id = short(entry.id());
+            self.there.insert(id);
+            if self.takes && entry.worker != self.me && self.passed.insert(id) {
+                self.hand_on(entry);
+            }
+        }
+        Ok(count)
+    }
+
+    /// Waits for room: the campaign takes what it is given when it has time.
+    fn hand_on(&self, mut entry: Entry) {
+        let bytes = size(&entry);
+        while !self.shared.is_full.load(Ordering::Acquire) {
+            match self.shared.news.push(entry, bytes) {
+                Ok(()) => return,
+                Err(back) => entry = back,
+            }
+            std::thread::sleep(POLL_LEAST);
+        }
+    }
+
+    /// Passes on what the campaign offers; whether there was anything.
+    fn give(&mut self, exchange: &mut dyn Exchange) -> Result<bool, Left> {
+        let mut is_any = false;
+        while let Some(entry) = self.shared.offers.pop() {
+            is_any = true;
+            if !self.there.insert(short(entry.id())) {
+                continue;
+            }
+            let counter = match exchange.offer(&entry) {
+                Ok(Offered::New) => &self.shared.offered,
+                Ok(Offered::Known) => continue,
+                // This one is not taken, for example because it is too large; others are.
+                Err(Error::Refused(_)) => &self.shared.refused,
+                Err(error) => return Err(error.into()),
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(is_any)
+    }
+
+    fn tell_findings(&self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+        // Without the folder there is no finding.
+        let folders = std::fs::read_dir(&self.findings).into_iter().flatten();
+        for folder in folders.flatten() {
+            let Some((key, finding)) = finding::read(&folder.path(), self.module, &self.me) else {
+                continue;
+            };
+            match finding::put(exchange, &key, &finding) {
+                Ok(_) => {}
+                Err(Error::Refused(_)) => {
+                    self.shared.refused.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that an entry takes in a queue, about.
+pub(super) fn size(entry: &Entry) -> usize {
+    let edges = entry.claim.as_ref().map_or(0, |claim| 8 * claim.edges.len());
+    256 + entry.input.len() + entry.choices.as_ref().map_or(0, String::len) + edges
+}
+
+/// Says of what kind our entries are. Errs with [`Error::Refused`] if the others' are of another.
+pub(crate) fn meet(exchange: &mut dyn Exchange, kind: &str) -> Result<(), Error> {
+    let key = Key("kind".into());
+    let mut current = exchange.get(&key)?;
+    if current.value.is_none() {
+        current = match exchange.put_if(&key, current.revision, kind.as_bytes())? {
+            Ok(_) => return Ok(()),
+            Err(current) => current,
+        };
+    }
+    match current.value {
+        Some(theirs) if theirs == kind.as_bytes() => Ok(()),
+        Some(theirs) => Err(Error::Refused(format!(
+            "campaigns there exchange {}, and this one exchanges {kind}",
+            String::from_utf8_lossy(&theirs[..theirs.len().min(40)])
+        ))),
+        None => Err(Error::Failed("a value came and went".into())),
+    }
+}

@@ -1,0 +1,219 @@
+//! Campaigns that meet in memory, in good worlds and in bad ones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sandglass_engine::find;
+use sandglass_exchange::memory::{Faults, Memory};
+use sandglass_exchange::{Cursor, Entry, EntryId, Error, Exchange, WorkerId};
+
+use super::super::tests::{HOW, How, session_among};
+use super::{Join, Joining};
+use crate::event::Summary;
+use crate::join::{Connection, draw_worker, finding};
+
+/// Joins whatever world is the present one, under a new name.
+fn join(world: &Arc<Mutex<Memory>>, root: &Path) -> Join {
+    let world = Arc::clone(world);
+    Join::start(Joining {
+        place: "a world in memory".into(),
+        open: Box::new(move || {
+            let exchange = world.lock().unwrap().join();
+            Ok(Connection::of(Box::new(exchange)))
+        }),
+        me: draw_worker(),
+        spec: find("afl").unwrap(),
+        module: [7; 32],
+        findings: root.join("findings"),
+    })
+    .unwrap()
+}
+
+fn world(faults: Faults) -> Arc<Mutex<Memory>> {
+    Arc::new(Mutex::new(Memory::new(faults)))
+}
+
+fn run(root: &Path, how: How, seed: u64, world: &Arc<Mutex<Memory>>) -> Summary {
+    session_among(root, how, seed, Some(join(world, root))).unwrap()
+}
+
+/// All entries there.
+fn entries(world: &Arc<Mutex<Memory>>) -> Vec<Entry> {
+    let (mut exchange, mut cursor) = (world.lock().unwrap().join(), Cursor::default());
+    let mut entries = Vec::new();
+    loop {
+        let some = exchange.tail(&mut cursor, 100).unwrap();
+        if some.is_empty() {
+            return entries;
+        }
+        entries.extend(some);
+    }
+}
+
+fn ids(world: &Arc<Mutex<Memory>>) -> BTreeSet<EntryId> {
+    entries(world).iter().map(Entry::id).collect()
+}
+
+/// The inputs of a campaign's folder, as entries are named.
+fn corpus(root: &Path) -> BTreeSet<EntryId> {
+    let files = std::fs::read_dir(root.join("corpus")).unwrap();
+    let read = |file: std::fs::DirEntry| std::fs::read(file.path()).unwrap();
+    let inputs = files.map(|file| read(file.unwrap()));
+    inputs.map(|input| entry(&input).id()).collect()
+}
+
+fn entry(input: &[u8]) -> Entry {
+    Entry {
+        input: input.to_vec(),
+        choices: None,
+        claim: None,
+        worker: WorkerId("w-else".into()),
+    }
+}
+
+/// Slow enough for others to be met, in any number of executions.
+const SLOW: How = How {
+    sleep: Duration::from_micros(200),
+    execs: u64::MAX,
+    time: Some(Duration::from_secs(2)),
+    ..HOW
+};
+
+#[test]
+fn alone_among_others_a_campaign_is_what_it_is_alone() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let alone = session_among(one.path(), HOW, 1, None).unwrap();
+    let world = world(Faults::NONE);
+    let joined = run(two.path(), HOW, 1, &world);
+    assert_eq!(alone.joined, None);
+    assert_eq!(alone.state_hash, joined.state_hash);
+    assert_eq!(alone.counters, joined.counters);
+    let counts = joined.joined.unwrap();
+    assert_eq!((counts.imported, counts.refused), (0, 0));
+    assert_eq!(ids(&world), corpus(two.path()));
+    assert_eq!(counts.offered as usize, ids(&world).len());
+    // Every claim is of the form that was offered.
+    for entry in entries(&world) {
+        let claim = entry.claim.unwrap();
+        assert_eq!(claim.module, [7; 32]);
+        assert_eq!(claim.fuel, 10 + entry.input.len() as u64);
+        assert!(!claim.edges.is_empty() || entry.input.is_empty());
+    }
+}
+
+#[test]
+fn a_late_one_takes_what_it_lacks_and_offers_none_of_it() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let world = world(Faults::NONE);
+    let early = run(one.path(), How { execs: 60_000, ..HOW }, 1, &world);
+    let before = ids(&world);
+    let late = run(two.path(), SLOW, 2, &world);
+    let counts = late.joined.unwrap();
+    assert!(counts.imported > 0, "{counts:?}");
+    assert!(late.counters.edges >= early.counters.edges);
+    let own = ids(&world).difference(&before).count() as u64;
+    assert_eq!(counts.offered, own);
+}
+
+/// Nobody there half of the time, answers that do not come: once the world is good again, and a session
+/// has ended in it, all that was kept is there.
+#[test]
+fn what_a_bad_world_lost_is_offered_again() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults {
+        seed: 5,
+        delay_ms: 50,
+        duplicate: 100,
+        unanswered: 200,
+        away: 300,
+        early: 0,
+    });
+    let half = How {
+        time: Some(Duration::from_millis(700)),
+        ..SLOW
+    };
+    // The first time may meet nobody: then that is told, and no error.
+    let joining = || loop {
+        let attempt = std::panic::catch_unwind(|| join(&world, root.path()));
+        if let Ok(join) = attempt {
+            return join;
+        }
+    };
+    session_among(root.path(), half.clone(), 1, Some(joining())).unwrap();
+    world.lock().unwrap().heal();
+    world.lock().unwrap().pass(Duration::from_secs(1));
+    run(root.path(), half, 1, &world);
+    let (there, kept) = (ids(&world), corpus(root.path()));
+    assert!(kept.is_subset(&there), "{} of {}", there.len(), kept.len());
+}
+
+/// The world ends in the middle, and another begins, empty: everything that anybody kept comes back,
+/// although those who found it have gone.
+#[test]
+fn a_new_world_is_filled_again() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let world = world(Faults::NONE);
+    run(one.path(), How { execs: 60_000, ..HOW }, 1, &world);
+    let ended = Arc::clone(&world);
+    let end = std::thread::spawn(move || {
+        // The second campaign has read all when it has offered something of its own.
+        let before = ids(&ended).len();
+        let late = std::time::Instant::now() + Duration::from_secs(60);
+        while ids(&ended).len() <= before && std::time::Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let mut world = ended.lock().unwrap();
+        let old = std::mem::replace(&mut *world, Memory::new(Faults::NONE));
+        old.break_off();
+    });
+    let how = How {
+        time: Some(Duration::from_secs(6)),
+        ..SLOW
+    };
+    let counts = run(two.path(), how, 2, &world).joined.unwrap();
+    end.join().unwrap();
+    assert!(counts.imported > 0, "{counts:?}");
+    let (there, kept) = (ids(&world), corpus(two.path()));
+    assert!(kept.is_subset(&there), "{} of {}", there.len(), kept.len());
+}
+
+#[test]
+fn what_is_of_another_kind_is_refused_and_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults::NONE);
+    let mut hostile = world.lock().unwrap().join();
+    let of_choices = Entry {
+        choices: Some("sandglass choices 1\n".into()),
+        ..entry(b"x")
+    };
+    hostile.offer(&of_choices).unwrap();
+    hostile.offer(&entry(&[b'x'; 65])).unwrap();
+    hostile.offer(&entry(b"hello there")).unwrap();
+    let counts = run(root.path(), SLOW, 1, &world).joined.unwrap();
+    assert_eq!(counts.refused, 2, "{counts:?}");
+}
+
+#[test]
+fn findings_are_told_and_the_smallest_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults::NONE);
+    let summary = run(root.path(), HOW, 1, &world);
+    assert!(summary.counters.unique_findings > 0);
+    let mut exchange = world.lock().unwrap().join();
+    let all = finding::all(&mut exchange).unwrap();
+    let folders = std::fs::read_dir(root.path().join("findings")).unwrap().count();
+    assert_eq!(all.len(), folders);
+}
+
+/// Whoever is there exchanges something else.
+#[test]
+fn another_kind_of_campaign_is_not_met() {
+    let world = world(Faults::NONE);
+    let mut other = world.lock().unwrap().join();
+    super::meet(&mut other, "choices").unwrap();
+    let again = super::meet(&mut other, "bytes");
+    assert!(matches!(again, Err(Error::Refused(_))), "{again:?}");
+}

@@ -1,0 +1,177 @@
+//! Where other campaigns are met, and how to get there.
+//!
+//! In: what `--join` was given. Out: a connection to a shared folder, or to a relay that runs as a
+//! child process and speaks to a server. It knows nothing of campaigns.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Result;
+use sandglass_exchange::folder::Folder;
+use sandglass_exchange::pipe::PipeExchange;
+use sandglass_exchange::{Error, Exchange, WorkerId};
+
+use crate::error::{printable, show, with_next};
+
+pub mod finding;
+pub mod meaning;
+
+/// How long an answer of a relay may take: then it counts as away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The program that speaks to a NATS server.
+const RELAY: &str = "sandglass-nats";
+
+/// Where others are met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A folder that all can write.
+    Folder(PathBuf),
+    /// `nats://HOST:PORT/CAMPAIGN`.
+    Nats(String),
+}
+
+/// A way to the others, until it is dropped.
+pub struct Connection {
+    /// Through which everything goes.
+    pub exchange: Box<dyn Exchange + Send>,
+    _relay: Option<Relay>,
+}
+
+/// Ends its process when it is dropped.
+struct Relay(Child);
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // It ends by itself when its input does; whether it is gone already does not matter.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Folder(path) => f.write_str(&show(path)),
+            Place::Nats(url) => f.write_str(&printable(url)),
+        }
+    }
+}
+
+impl Place {
+    /// What `--join` was given: a URL, or else a folder.
+    pub fn parse(text: &str) -> Result<Place> {
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Ok(Place::Folder(text.into()));
+        };
+        let wrong = |what: &str| {
+            with_next(
+                format!("--join {}: {what}, expected nats://HOST:PORT/CAMPAIGN or a folder", printable(text)),
+                "the same command with --join nats://127.0.0.1:4222/my-campaign",
+            )
+        };
+        if scheme != "nats" {
+            return Err(wrong(&format!("nothing speaks {}", printable(scheme))));
+        }
+        let campaign = rest.split_once('/').map_or("", |(_, campaign)| campaign);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        match campaign.is_empty() || campaign.len() > 64 || !campaign.chars().all(is_plain) {
+            true => Err(wrong("no name of a campaign of letters, digits and `-` at its end")),
+            false => Ok(Place::Nats(text.to_owned())),
+        }
+    }
+
+    /// Goes there. Errs with [`Error::Away`] if nobody is there now, and otherwise if it will not help to
+    /// try again.
+    pub fn open(&self, me: &WorkerId) -> Result<Connection, Error> {
+        match self {
+            Place::Folder(path) => {
+                let exchange = Folder::join(path, me)?;
+                Ok(Connection::of(Box::new(exchange)))
+            }
+            Place::Nats(url) => relay(url),
+        }
+    }
+}
+
+impl Connection {
+    /// Through something that is in this process.
+    pub fn of(exchange: Box<dyn Exchange + Send>) -> Connection {
+        Connection {
+            exchange,
+            _relay: None,
+        }
+    }
+}
+
+/// The relay as a child process: beside this program, or else on the path.
+fn relay(url: &str) -> Result<Connection, Error> {
+    let beside = std::env::current_exe().ok().and_then(|own| {
+        let path = own.parent()?.join(RELAY);
+        path.is_file().then_some(path)
+    });
+    let program = beside.unwrap_or_else(|| Path::new(RELAY).to_owned());
+    let child = Command::new(&program)
+        .arg(url)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::Refused(format!(
+                "no program `{RELAY}` beside this one or on the path"
+            )),
+            _ => Error::Failed(format!("{}: {error}", show(&program))),
+        })?;
+    let mut relay = Relay(child);
+    let (Some(input), Some(output), Some(errors)) =
+        (relay.0.stdin.take(), relay.0.stdout.take(), relay.0.stderr.take())
+    else {
+        return Err(Error::Failed("a child without its pipes".into()));
+    };
+    // What it has to say comes through the pipe; what else it prints must not fill up.
+    let drained = std::thread::Builder::new()
+        .name("relay's words".into())
+        .spawn(move || io::copy(&mut { errors }, &mut io::sink()));
+    drained.map_err(|e| Error::Failed(format!("no thread for the relay: {e}")))?;
+    let exchange = PipeExchange::new(output, input, PATIENCE)?;
+    Ok(Connection {
+        exchange: Box::new(exchange),
+        _relay: Some(relay),
+    })
+}
+
+/// A name for this process that nobody else has.
+pub fn draw_worker() -> WorkerId {
+    // The only random numbers that the standard library has: keys of its hash maps.
+    let word = || RandomState::new().build_hasher().finish();
+    WorkerId(format!("w-{:016x}{:08x}", word(), word() as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let nats = |text: &str| Place::parse(text).map_err(|error| error.to_string());
+        assert_eq!(nats("a/b"), Ok(Place::Folder("a/b".into())));
+        let url = "nats://host:4222/json-1";
+        assert_eq!(nats(url), Ok(Place::Nats(url.into())));
+        for wrong in ["redis://x/y", "nats://x", "nats://x/", "nats://x/a.b", "nats://x/a/b"] {
+            assert!(nats(wrong).unwrap_err().contains("expected nats://"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn workers_have_names_of_their_own() {
+        let (one, two) = (draw_worker(), draw_worker());
+        assert!(one.check().is_ok() && two.check().is_ok());
+        assert_ne!(one, two);
+    }
+}

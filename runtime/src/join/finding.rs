@@ -1,0 +1,115 @@
+//! Findings where campaigns meet: of each signature the smallest input that anybody has.
+//!
+//! In: folders of `findings/`. Out: values of the exchange, named `finding-KIND-KEY` as the folder is,
+//! each an entry. An input takes the place of another if it is less under (size of the input, its bytes,
+//! the choices behind it), so that the order in which they come does not matter.
+
+use std::path::Path;
+
+use sandglass_engine::choice::text::to_text;
+use sandglass_exchange::{
+    Coverage, Entry, Error, Exchange, Hash, Key, WorkerId, codec, decode,
+};
+
+use crate::store::finding;
+
+/// What a key of a finding begins with.
+pub const PREFIX: &str = "finding-";
+
+/// How often somebody else may be faster, before it is left for the next time.
+const ATTEMPTS: usize = 16;
+
+/// What a folder of a finding says, as an entry; nothing if it cannot be read, or is no finding. Its
+/// claim has no edges: it says which module it was, and what the run cost.
+pub fn read(folder: &Path, module: Hash, me: &WorkerId) -> Option<(Key, Entry)> {
+    let name = folder.file_name()?.to_str()?;
+    let (record, input) = finding::read(folder).ok()?;
+    let choices = finding::read_choices(folder, &record).ok()?;
+    let key = Key::new(format!("{PREFIX}{name}")).ok()?;
+    let entry = Entry {
+        input,
+        choices: choices.as_ref().map(to_text),
+        claim: Some(Coverage {
+            module,
+            edges: Vec::new(),
+            fuel: record.fuel,
+            valid: false,
+        }),
+        worker: me.clone(),
+    };
+    Some((key, entry))
+}
+
+/// Puts a finding there, unless there is one of its signature that is no larger. Whether it stands there now.
+pub fn put(exchange: &mut dyn Exchange, key: &Key, finding: &Entry) -> Result<bool, Error> {
+    let bytes = codec::encode_checked(finding)?;
+    let mut there = exchange.get(key)?;
+    for _ in 0..ATTEMPTS {
+        let known = there.value.as_deref().map(decode::<Entry>);
+        // What is no finding has no right to the place.
+        if let Some(Ok(known)) = &known
+            && order(known) <= order(finding)
+        {
+            return Ok(false);
+        }
+        match exchange.put_if(key, there.revision, &bytes)? {
+            Ok(_) => return Ok(true),
+            Err(current) => there = current,
+        }
+    }
+    Ok(false)
+}
+
+/// All findings there, by key; what cannot be believed is left out.
+pub fn all(exchange: &mut dyn Exchange) -> Result<Vec<(Key, Entry)>, Error> {
+    let mut findings = Vec::new();
+    for key in exchange.keys()? {
+        if !key.0.starts_with(PREFIX) {
+            continue;
+        }
+        let value = exchange.get(&key)?.value;
+        if let Some(Ok(finding)) = value.as_deref().map(decode::<Entry>) {
+            findings.push((key, finding));
+        }
+    }
+    Ok(findings)
+}
+
+/// Less is better.
+fn order(finding: &Entry) -> (usize, &[u8], Option<&str>) {
+    (finding.input.len(), &finding.input, finding.choices.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandglass_exchange::Revision;
+    use sandglass_exchange::memory::{Faults, Memory};
+
+    fn finding(input: &[u8]) -> Entry {
+        Entry {
+            input: input.to_vec(),
+            choices: None,
+            claim: None,
+            worker: WorkerId("w-1".into()),
+        }
+    }
+
+    /// Whatever the order, and whatever stood there first.
+    #[test]
+    fn the_smallest_stays() {
+        let inputs: [&[u8]; 4] = [b"long input", b"b", b"ab", b"a"];
+        for first in 0..inputs.len() {
+            let memory = Memory::new(Faults::NONE);
+            let mut exchange = memory.join();
+            let key = Key::new("finding-trap-1").unwrap();
+            assert!(exchange.put_if(&key, Revision(0), b"junk").unwrap().is_ok());
+            for turn in 0..inputs.len() {
+                let input = inputs[(first + turn) % inputs.len()];
+                put(&mut exchange, &key, &finding(input)).unwrap();
+            }
+            let there = all(&mut exchange).unwrap();
+            assert_eq!(there, [(key, finding(b"a"))]);
+        }
+    }
+}
