@@ -116,6 +116,11 @@ impl Memory {
         self.lock().faults = Faults::NONE;
     }
 
+    /// From now on, nobody is there.
+    pub fn end(&self) {
+        self.lock().faults.away = 1000;
+    }
+
     fn lock(&self) -> MutexGuard<'_, World> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

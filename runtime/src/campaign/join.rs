@@ -32,16 +32,16 @@ use super::workers::Pool;
 use super::{Campaign, symbolise};
 use crate::error::with_next;
 use crate::event::Joined;
-use crate::join::meaning::kind_name;
 use crate::join::Connection;
+use crate::join::meaning::kind_name;
 
 mod link;
 mod queue;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use link::{Opener, meet};
 use link::{Link, Shared, Standing, size};
+pub(crate) use link::{Opener, meet};
 
 /// Between two looks at the queues: an entry has been in the corpus for so long when it is offered.
 const EVERY: Duration = Duration::from_millis(100);
@@ -109,7 +109,9 @@ impl Join {
         let shared = Arc::new(Shared::new(&joining.me));
         let place = joining.place;
         if let Some(why) = why {
-            shared.note(format!("{place}: {why}; going on alone until somebody is there"));
+            shared.note(format!(
+                "{place}: {why}; going on alone until somebody is there"
+            ));
         }
         if spec.imports == Imports::None {
             shared.note(format!(
@@ -198,9 +200,8 @@ impl Join {
     /// Which testcases are to be offered next.
     fn due(&self, engine: &Engine) -> Vec<TestcaseId> {
         let is_refill = self.shared.is_refill.load(Ordering::Relaxed);
-        let is_ours = |id: &TestcaseId| {
-            is_refill || engine.corpus().get(*id).reason != Reason::Imported
-        };
+        let is_ours =
+            |id: &TestcaseId| is_refill || engine.corpus().get(*id).reason != Reason::Imported;
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
         ids.filter(is_ours).take(AT_ONCE).collect()
     }
@@ -223,12 +224,17 @@ impl Join {
     }
 
     fn entry(&self, testcase: &Testcase, outcome: &Outcome) -> Entry {
-        let detail = outcome.detail.as_ref().filter(|_| !outcome.exit.is_finding());
+        let detail = outcome
+            .detail
+            .as_ref()
+            .filter(|_| !outcome.exit.is_finding());
         let claim = detail.and_then(|detail| {
             let counts = detail.counts.iter();
             Some(Coverage {
                 module: self.module?,
-                edges: counts.map(|&(probe, count)| (probe, bucket(count))).collect(),
+                edges: counts
+                    .map(|&(probe, count)| (probe, bucket(count)))
+                    .collect(),
                 fuel: outcome.fuel,
                 valid: outcome.exit.status() == Status::Valid,
             })

@@ -15,7 +15,8 @@ use super::budget::Clock;
 use super::discovery::{Discovery, What};
 use super::files::CorpusFiles;
 use crate::event::{
-    Checkpoint, Counters, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary, Trimmed, Warning,
+    Checkpoint, Counters, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary, Trimmed,
+    Warning,
 };
 use crate::report::Reporter;
 use crate::stack::Ending;

@@ -168,6 +168,7 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         dict: None,
         coverage: CoverageArg::Target,
         out: Some(folder.to_owned()),
+        join: None,
         json: false,
         plain: true,
         compat: None,

@@ -7,9 +7,7 @@
 use std::path::Path;
 
 use sandglass_engine::choice::text::to_text;
-use sandglass_exchange::{
-    Coverage, Entry, Error, Exchange, Hash, Key, WorkerId, codec, decode,
-};
+use sandglass_exchange::{Coverage, Entry, Error, Exchange, Hash, Key, WorkerId, codec, decode};
 
 use crate::store::finding;
 
@@ -77,7 +75,11 @@ pub fn all(exchange: &mut dyn Exchange) -> Result<Vec<(Key, Entry)>, Error> {
 
 /// Less is better.
 fn order(finding: &Entry) -> (usize, &[u8], Option<&str>) {
-    (finding.input.len(), &finding.input, finding.choices.as_deref())
+    (
+        finding.input.len(),
+        &finding.input,
+        finding.choices.as_deref(),
+    )
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandglass_exchange::{
-    Beat, Cursor, Entry, EntryId, Error, Exchange, Hash, Key, Offered, Revision, WorkerId,
+    Beat, Cursor, Entry, EntryId, Error, Exchange, Hash, Key, Offered, WorkerId,
 };
 
 use super::queue::Queue;
@@ -227,7 +227,8 @@ impl Link {
             match left {
                 Ok(()) => return,
                 Err(Left::Refused(why)) => {
-                    self.shared.note(format!("{}: {why}; going on alone", self.place));
+                    self.shared
+                        .note(format!("{}: {why}; going on alone", self.place));
                     return;
                 }
                 Err(Left::Lost(_)) if self.shared.is_over() => return,
@@ -240,7 +241,8 @@ impl Link {
     fn wait_away(&mut self, why: &str) {
         if !self.is_lost {
             self.is_lost = true;
-            self.shared.note(format!("{}: {why}; going on alone", self.place));
+            self.shared
+                .note(format!("{}: {why}; going on alone", self.place));
         }
         let end = Instant::now() + self.pause;
         self.pause = RETRY_MOST.min(2 * self.pause);
@@ -255,7 +257,8 @@ impl Link {
         let mut cursor = self.catch_up(exchange)?;
         self.pause = RETRY_LEAST;
         if std::mem::take(&mut self.is_lost) {
-            self.shared.note(format!("{}: somebody is there again", self.place));
+            self.shared
+                .note(format!("{}: somebody is there again", self.place));
         }
         self.shared.stand(Standing::There);
         let (mut findings, mut beaten) = (None, None::<Instant>);
@@ -270,7 +273,11 @@ impl Link {
                 findings = Some(now);
             }
             if is_over || beaten.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
-                let beat = self.shared.beat.lock().unwrap_or_else(PoisonError::into_inner);
+                let beat = self
+                    .shared
+                    .beat
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 let beat = beat.clone();
                 exchange.beat(&beat)?;
                 beaten = Some(Instant::now());
@@ -371,7 +378,10 @@ impl Link {
 
 /// Bytes that an entry takes in a queue, about.
 pub(super) fn size(entry: &Entry) -> usize {
-    let edges = entry.claim.as_ref().map_or(0, |claim| 8 * claim.edges.len());
+    let edges = entry
+        .claim
+        .as_ref()
+        .map_or(0, |claim| 8 * claim.edges.len());
     256 + entry.input.len() + entry.choices.as_ref().map_or(0, String::len) + edges
 }
 

@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(queue.pop(), Some('a'));
         assert_eq!([queue.push('c', 5), queue.push('d', 5)], [Ok(()), Ok(())]);
         assert_eq!(queue.push('e', 0), Err('e'));
-        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some('c'), Some('d'), None]);
+        assert_eq!(
+            [queue.pop(), queue.pop(), queue.pop()],
+            [Some('c'), Some('d'), None]
+        );
         assert!(queue.is_empty());
     }
 }

@@ -107,7 +107,15 @@ fn alone_among_others_a_campaign_is_what_it_is_alone() {
 fn a_late_one_takes_what_it_lacks_and_offers_none_of_it() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let world = world(Faults::NONE);
-    let early = run(one.path(), How { execs: 60_000, ..HOW }, 1, &world);
+    let early = run(
+        one.path(),
+        How {
+            execs: 60_000,
+            ..HOW
+        },
+        1,
+        &world,
+    );
     let before = ids(&world);
     let late = run(two.path(), SLOW, 2, &world);
     let counts = late.joined.unwrap();
@@ -155,7 +163,15 @@ fn what_a_bad_world_lost_is_offered_again() {
 fn a_new_world_is_filled_again() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let world = world(Faults::NONE);
-    run(one.path(), How { execs: 60_000, ..HOW }, 1, &world);
+    run(
+        one.path(),
+        How {
+            execs: 60_000,
+            ..HOW
+        },
+        1,
+        &world,
+    );
     let ended = Arc::clone(&world);
     let end = std::thread::spawn(move || {
         // The second campaign has read all when it has offered something of its own.
@@ -167,7 +183,7 @@ fn a_new_world_is_filled_again() {
         std::thread::sleep(Duration::from_millis(500));
         let mut world = ended.lock().unwrap();
         let old = std::mem::replace(&mut *world, Memory::new(Faults::NONE));
-        old.break_off();
+        old.end();
     });
     let how = How {
         time: Some(Duration::from_secs(6)),
@@ -204,7 +220,9 @@ fn findings_are_told_and_the_smallest_stays() {
     assert!(summary.counters.unique_findings > 0);
     let mut exchange = world.lock().unwrap().join();
     let all = finding::all(&mut exchange).unwrap();
-    let folders = std::fs::read_dir(root.path().join("findings")).unwrap().count();
+    let folders = std::fs::read_dir(root.path().join("findings"))
+        .unwrap()
+        .count();
     assert_eq!(all.len(), folders);
 }
 
