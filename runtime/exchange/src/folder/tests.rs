@@ -269,3 +269,42 @@ fn what_the_dead_were_writing_is_removed() {
     assert_eq!(fs::read_dir(&passing).unwrap().count(), 1);
     drop(living);
 }
+
+fn set_clocks(path: &Path, time: std::time::SystemTime) {
+    for file in fs::read_dir(path).unwrap() {
+        let file = file.unwrap().path();
+        if file.is_dir() {
+            set_clocks(&file, time);
+        } else {
+            let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+            file.set_modified(time).unwrap();
+        }
+    }
+}
+
+/// A wall clock that jumps shows in the folder as files from long ago or far ahead.
+#[test]
+fn clocks_that_jump_end_no_lease() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut a = join(folder.path(), "a");
+    let mut b = join(folder.path(), "b");
+    a.submit(&job(1)).unwrap();
+    let first = a.claim(LONG).unwrap().unwrap();
+    let years = Duration::from_secs(10 * 365 * 24 * 3600);
+    let now = std::time::SystemTime::now();
+    for time in [now - years, now + years] {
+        set_clocks(folder.path(), time);
+        assert_eq!(b.claim(LONG).unwrap(), None);
+        a.extend(&first).unwrap();
+        set_clocks(folder.path(), time);
+        assert_eq!(b.claim(LONG).unwrap(), None);
+    }
+    a.finish(&first, &result_of(first.id)).unwrap();
+    a.submit(&job(2)).unwrap();
+    a.claim(Duration::from_millis(1)).unwrap().unwrap();
+    set_clocks(folder.path(), now + years);
+    let since = std::time::Instant::now();
+    while b.claim(LONG).unwrap().is_none() {
+        assert!(since.elapsed() < Duration::from_secs(60));
+    }
+}
