@@ -142,6 +142,12 @@ pub fn decode<T: Record>(bytes: &[u8]) -> Result<T, Malformed> {
     Ok(record)
 }
 
+/// Anything of our own in bincode.
+pub(crate) fn plain_bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    bincode::serde::encode_to_vec(value, bincode::config::standard())
+        .expect("can be encoded into memory")
+}
+
 /// What all of the bytes are in bincode, unchecked otherwise.
 pub(crate) fn plain<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     let config = bincode::config::standard().with_limit::<{ 4 * RECORD_BYTES_MOST }>();

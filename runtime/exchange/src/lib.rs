@@ -7,14 +7,18 @@
 
 mod bytes;
 pub mod codec;
+pub mod conformance;
 pub mod exchange;
+pub mod folder;
 mod frame;
 mod log;
 pub mod memory;
+pub mod merge;
 pub mod pipe;
 pub mod random;
 pub mod record;
 
 pub use codec::{Malformed, Record, decode, encode};
 pub use exchange::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+pub use folder::Folder;
 pub use record::{Beat, Coverage, Entry, EntryId, Hash, Job, JobId, JobKind, JobResult, WorkerId};

@@ -148,6 +148,23 @@ impl World {
         }
     }
 
+    fn submit(&mut self, job: &Job) -> bool {
+        let id = job.id();
+        let is_new = !self.jobs.contains_key(&id);
+        if is_new {
+            let task = Task {
+                job: job.clone(),
+                deliveries: 0,
+                lease_ms: 0,
+                ends_ms: 0,
+                result: None,
+            };
+            self.jobs.insert(id, task);
+            self.order.push(id);
+        }
+        is_new
+    }
+
     fn claim(&mut self, lease: Duration) -> Option<Claim> {
         let early = self.chance(self.faults.early);
         let now_ms = self.now_ms;
@@ -231,19 +248,7 @@ impl Exchange for MemoryExchange {
         self.refuse(job)?;
         let mut world = self.memory.lock();
         world.arrive()?;
-        let id = job.id();
-        let is_new = !world.jobs.contains_key(&id);
-        if is_new {
-            let task = Task {
-                job: job.clone(),
-                deliveries: 0,
-                lease_ms: 0,
-                ends_ms: 0,
-                result: None,
-            };
-            world.jobs.insert(id, task);
-            world.order.push(id);
-        }
+        let is_new = world.submit(job);
         world.answer(offered(is_new))
     }
 
@@ -268,12 +273,12 @@ impl Exchange for MemoryExchange {
         self.refuse(result)?;
         let mut world = self.memory.lock();
         world.arrive()?;
-        match world.jobs.get_mut(&claim.id) {
-            Some(task) if result.job == claim.id => {
-                task.result.get_or_insert_with(|| result.clone());
-            }
-            _ => return Err(Error::Refused("a result of no job here".into())),
+        if result.job != claim.id || claim.job.id() != claim.id {
+            return Err(Error::Refused("a result of another job".into()));
         }
+        world.submit(&claim.job);
+        let task = world.jobs.get_mut(&claim.id).expect("just submitted");
+        task.result.get_or_insert_with(|| result.clone());
         world.answer(())
     }
 
@@ -297,6 +302,7 @@ impl Exchange for MemoryExchange {
     }
 
     fn get(&mut self, key: &Key) -> Result<Current, Error> {
+        key.check()?;
         let mut world = self.memory.lock();
         world.arrive()?;
         let current = current(&world.values, key);
@@ -368,4 +374,15 @@ fn current(values: &BTreeMap<Key, (Revision, Vec<u8>)>, key: &Key) -> Current {
             revision: *revision,
             value: Some(value.clone()),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conforms() {
+        let memory = Memory::new(Faults::NONE);
+        crate::conformance::check(&mut |_| Box::new(memory.join()));
+    }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{self, Malformed, Record, encode_checked};
+use crate::codec::{self, Malformed, Record, encode_checked, plain_bytes};
 use crate::record::{Beat, Entry, Job, JobId, JobResult};
 use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
@@ -445,11 +445,6 @@ fn talk(
             return;
         }
     }
-}
-
-fn plain_bytes<T: Serialize>(value: &T) -> Vec<u8> {
-    bincode::serde::encode_to_vec(value, bincode::config::standard())
-        .expect("can be encoded into memory")
 }
 
 fn write_frame(writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {

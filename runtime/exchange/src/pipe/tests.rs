@@ -4,9 +4,9 @@ use std::io::{PipeReader, PipeWriter, pipe};
 use std::thread::JoinHandle;
 
 use super::*;
+use crate::conformance::{entry, job};
 use crate::memory::{Faults, Memory};
 use crate::random::Random;
-use crate::record::{JobKind, WorkerId};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -18,73 +18,10 @@ fn relay(memory: &Memory) -> (PipeExchange, JoinHandle<io::Result<()>>) {
     (PipeExchange::new(answer, ask, PATIENCE).unwrap(), relay)
 }
 
-fn entry(input: &[u8]) -> Entry {
-    Entry {
-        input: input.to_vec(),
-        choices: None,
-        claim: None,
-        worker: WorkerId::new("a").unwrap(),
-    }
-}
-
-fn job(n: u8) -> Job {
-    Job {
-        kind: JobKind::Minimise,
-        module: [n; 32],
-        inputs: vec![vec![n; 3]],
-        settings: vec![],
-    }
-}
-
 #[test]
-fn every_operation_passes() {
+fn conforms() {
     let memory = Memory::new(Faults::NONE);
-    let (mut there, relay) = relay(&memory);
-    assert_eq!(there.offer(&entry(b"x")).unwrap(), Offered::New);
-    assert_eq!(there.offer(&entry(b"x")).unwrap(), Offered::Known);
-    let mut cursor = Cursor::default();
-    assert_eq!(there.tail(&mut cursor, 9).unwrap(), [entry(b"x")]);
-    assert_eq!(there.tail(&mut cursor, 9).unwrap(), []);
-
-    assert_eq!(there.submit(&job(1)).unwrap(), Offered::New);
-    let claim = there.claim(Duration::from_secs(9)).unwrap().unwrap();
-    assert_eq!((claim.id, claim.deliveries), (job(1).id(), 1));
-    there.extend(&claim).unwrap();
-    assert_eq!(there.claim(Duration::ZERO).unwrap(), None);
-    assert_eq!(there.result(claim.id).unwrap(), None);
-    let result = JobResult {
-        job: claim.id,
-        outcome: Err("no".into()),
-    };
-    there.finish(&claim, &result).unwrap();
-    assert_eq!(there.result(claim.id).unwrap(), Some(result));
-    assert_eq!(there.poisoned().unwrap(), []);
-
-    let key = Key::new("k").unwrap();
-    assert_eq!(there.get(&key).unwrap(), Current::default());
-    let put = there.put_if(&key, Revision(0), b"v").unwrap();
-    assert_eq!(put, Ok(Revision(1)));
-    let is = Current {
-        revision: Revision(1),
-        value: Some(b"v".to_vec()),
-    };
-    assert_eq!(there.put_if(&key, Revision(0), b"w").unwrap(), Err(is));
-    assert_eq!(there.keys().unwrap(), [key]);
-
-    let beat = Beat {
-        worker: WorkerId::new("a").unwrap(),
-        doing: "fuzz".into(),
-        execs: 1,
-        corpus: 2,
-        edges: 3,
-        findings: 4,
-        refused: 5,
-    };
-    there.beat(&beat).unwrap();
-    assert_eq!(there.live().unwrap(), [beat]);
-    assert_eq!(there.refused(), 0);
-    drop(there);
-    relay.join().unwrap().unwrap();
+    crate::conformance::check(&mut |_| Box::new(relay(&memory).0));
 }
 
 #[test]
