@@ -17,6 +17,7 @@ use clap::Parser as _;
 use crate::error::{self, exit_code};
 
 pub mod args;
+pub mod audit;
 #[cfg(test)]
 mod book;
 pub mod build;
@@ -32,6 +33,7 @@ pub mod export;
 mod fuzz;
 mod influence;
 mod inspect;
+pub mod joined;
 mod libfuzzer;
 mod list;
 pub mod manual;
@@ -42,6 +44,8 @@ pub mod report;
 mod repro;
 pub mod run;
 mod show;
+pub mod submit;
+pub mod worker;
 
 use args::{Cli, Verb};
 
@@ -97,6 +101,9 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Build(args) => build::run(args),
         Verb::Run(args) => run::run(&args),
         Verb::Demo(args) => demo::run(args),
+        Verb::Worker(args) => worker::run(&args),
+        Verb::Submit(args) => submit::run(&args),
+        Verb::Audit(args) => audit::run(&args),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::man(args),
     }

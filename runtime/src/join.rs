@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use sandglass_exchange::pipe::PipeExchange;
-use sandglass_exchange::{Error, Exchange, WorkerId};
+use sandglass_exchange::{Error, Exchange, Folder, WorkerId};
 
 use crate::error::{printable, show, with_next};
 
+pub mod audit;
 pub mod finding;
+pub mod job;
 pub mod meaning;
 
 /// How long an answer of a relay may take: then it counts as away.
@@ -94,10 +96,7 @@ impl Place {
     /// try again.
     pub fn open(&self, me: &WorkerId) -> Result<Connection, Error> {
         match self {
-            Place::Folder(path) => {
-                let _ = (path, me);
-                Err(Error::Failed("todo".into()))
-            }
+            Place::Folder(path) => Ok(Connection::of(Box::new(Folder::join(path, me)?))),
             Place::Nats(url) => relay(url),
         }
     }

@@ -7,11 +7,14 @@ use std::time::Duration;
 use clap::builder::{EnumValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::audit::AuditArgs;
 use super::build::BuildArgs;
 use super::export::{ExportArgs, ImportArgs};
 use super::manual::{CompletionsArgs, ManArgs};
 use super::report::ReportArgs;
 use super::run::RunArgs;
+use super::submit::SubmitArgs;
+use super::worker::WorkerArgs;
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -69,6 +72,12 @@ pub enum Verb {
     Run(RunArgs),
     /// Fuzz a built-in guest with a planted bug and show what comes of it
     Demo(DemoArgs),
+    /// Do finite jobs for campaigns that meet somewhere
+    Worker(WorkerArgs),
+    /// Ask workers for a finite job: minimise, replay, distil, cover
+    Submit(SubmitArgs),
+    /// Run what campaigns offered each other again, and compare it with what they claim
+    Audit(AuditArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page of the program or of a verb

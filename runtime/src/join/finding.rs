@@ -7,15 +7,13 @@
 use std::path::Path;
 
 use sandglass_engine::choice::text::to_text;
+use sandglass_exchange::merge::put_least;
 use sandglass_exchange::{Coverage, Entry, Error, Exchange, Hash, Key, WorkerId, codec, decode};
 
 use crate::store::finding;
 
 /// What a key of a finding begins with.
 pub const PREFIX: &str = "finding-";
-
-/// How often somebody else may be faster, before it is left for the next time.
-const ATTEMPTS: usize = 16;
 
 /// What a folder of a finding says, as an entry; nothing if it cannot be read, or is no finding. Its
 /// claim has no edges: it says which module it was, and what the run cost.
@@ -41,21 +39,7 @@ pub fn read(folder: &Path, module: Hash, me: &WorkerId) -> Option<(Key, Entry)> 
 /// Puts a finding there, unless there is one of its signature that is no larger. Whether it stands there now.
 pub fn put(exchange: &mut dyn Exchange, key: &Key, finding: &Entry) -> Result<bool, Error> {
     let bytes = codec::encode_checked(finding)?;
-    let mut there = exchange.get(key)?;
-    for _ in 0..ATTEMPTS {
-        let known = there.value.as_deref().map(decode::<Entry>);
-        // What is no finding has no right to the place.
-        if let Some(Ok(known)) = &known
-            && order(known) <= order(finding)
-        {
-            return Ok(false);
-        }
-        match exchange.put_if(key, there.revision, &bytes)? {
-            Ok(_) => return Ok(true),
-            Err(current) => there = current,
-        }
-    }
-    Ok(false)
+    put_least(exchange, key, &bytes, |a, b| rank(a).cmp(&rank(b)))
 }
 
 /// All findings there, by key; what cannot be believed is left out.
@@ -73,13 +57,12 @@ pub fn all(exchange: &mut dyn Exchange) -> Result<Vec<(Key, Entry)>, Error> {
     Ok(findings)
 }
 
-/// Less is better.
-fn order(finding: &Entry) -> (usize, &[u8], Option<&str>) {
-    (
-        finding.input.len(),
-        &finding.input,
-        finding.choices.as_deref(),
-    )
+/// Less is better; what is no finding has no right to the place.
+fn rank(bytes: &[u8]) -> (bool, usize, Vec<u8>, Option<String>) {
+    match decode::<Entry>(bytes) {
+        Ok(finding) => (false, finding.input.len(), finding.input, finding.choices),
+        Err(_) => (true, 0, Vec::new(), None),
+    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,19 @@ use sandglass_engine::guidance::InputKind;
 use sandglass_exchange::Hash;
 
 use crate::store::format::build_name;
-use crate::store::record::Record;
+use crate::store::record::{Record, TargetRecord};
 
 /// Of a campaign's module, as that campaign runs it. Limits are left out: whatever is claimed about
 /// ended within them.
 pub fn meaning(record: &Record) -> Hash {
-    let target = &record.target;
     let generator = record.generator.as_ref();
-    let mut hasher = blake3::Hasher::new_derive_key("sandglass exchange 1 meaning of a claim");
     let covered = generator.filter(|generator| generator.covered);
+    of(&record.target, covered.map(|generator| &generator.hash[..]))
+}
+
+/// Of a module that is called like this, and of the generator whose edges are coverage, too.
+pub fn of(target: &TargetRecord, covered: Option<&str>) -> Hash {
+    let mut hasher = blake3::Hasher::new_derive_key("sandglass exchange 1 meaning of a claim");
     for part in [
         build_name(),
         target.hash.clone(),
@@ -23,7 +27,7 @@ pub fn meaning(record: &Record) -> Hash {
         target.sanitize_heap.to_string(),
         format!("{:?}", target.allocator),
         target.cost_model.name().to_owned(),
-        covered.map_or(String::new(), |generator| generator.hash.clone()),
+        covered.unwrap_or_default().to_owned(),
     ] {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());

@@ -107,6 +107,16 @@ impl Worker {
         self.target_probes() + of_generator
     }
 
+    /// Whether it can run what draws: there is a generator, or the target is a property.
+    pub fn draws(&self) -> bool {
+        self.draws
+    }
+
+    /// Runs bytes as the target gets them, whoever makes its inputs otherwise, with detail.
+    pub fn run_bytes(&mut self, trial: u64, input: &[u8], interest: &Interest) -> Result<Outcome> {
+        self.run_target(trial, Variant::Fast, input, interest, true)
+    }
+
     pub(super) fn target_probes(&self) -> u32 {
         self.fast.program().probe_map().probes.len() as u32
     }

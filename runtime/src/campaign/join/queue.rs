@@ -52,10 +52,6 @@ impl<T> Queue<T> {
         Some(item)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().items.is_empty()
-    }
-
     /// Waits until there is something, somebody wakes us, or it has been long enough.
     pub(super) fn wait(&self, timeout: Duration) {
         let inner = self.lock();
@@ -90,6 +86,5 @@ mod tests {
             [queue.pop(), queue.pop(), queue.pop()],
             [Some('c'), Some('d'), None]
         );
-        assert!(queue.is_empty());
     }
 }

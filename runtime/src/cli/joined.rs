@@ -1,0 +1,108 @@
+//! What the verbs that meet others have in common: where, and with which target.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use sandglass_exchange::{Error, Hash, WorkerId};
+use sandglass_sandbox::Limits;
+
+use super::args::GuestArgs;
+use crate::config::{options, read_generator, reset, wanted_limits};
+use crate::error::with_next;
+use crate::join::meaning::{self, kind_name};
+use crate::join::{Connection, Place, draw_worker};
+use crate::store::record::TargetRecord;
+use crate::target::{Module, Target};
+
+/// Where others are met, and with what.
+#[derive(Debug, Args)]
+pub struct JoinedArgs {
+    /// The module
+    pub target: PathBuf,
+    /// The folder where campaigns meet, or nats://HOST:PORT/CAMPAIGN
+    #[arg(long, value_name = "WHERE")]
+    pub join: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// A target among others.
+pub(super) struct Joined {
+    pub(super) place: Place,
+    pub(super) me: WorkerId,
+    pub(super) target: Arc<Target>,
+    pub(super) limits: Limits,
+    /// What claims about it mean.
+    pub(super) meaning: Hash,
+}
+
+impl Joined {
+    pub(super) fn new(args: &JoinedArgs) -> Result<Joined> {
+        let place = Place::parse(&args.join)?;
+        let wanted = wanted_limits(&args.guest.limits)?;
+        let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+        let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
+        let options = options(&args.guest, &args.target);
+        let called = TargetRecord {
+            path: module.path.clone(),
+            hash: module.hash.clone(),
+            args: options.args.iter().skip(1).cloned().collect(),
+            stub_imports: options.stub_imports,
+            sanitize_heap: options.sanitize_heap,
+            sanitize_sample: false,
+            allocator: options.allocator.clone(),
+            cost_model: options.cost,
+        };
+        let target = Target::new(module, options, reset(args.guest.reset))?;
+        Ok(Joined {
+            place,
+            me: draw_worker(),
+            target: Arc::new(target.with_generator(generator)?),
+            limits: wanted.with_fuel(Limits::STANDARD.fuel),
+            meaning: meaning::of(&called, None),
+        })
+    }
+
+    /// Goes there. A folder must be there already: whoever mistypes its name should not wait for ever.
+    pub(super) fn open(&self) -> Result<Connection> {
+        if let Place::Folder(path) = &self.place {
+            require_exchange(path)?;
+        }
+        (self.place.open(&self.me)).map_err(|error| self.error(&error))
+    }
+
+    /// An error of the exchange, for a user.
+    pub(super) fn error(&self, error: &Error) -> anyhow::Error {
+        anyhow!("--join {}: {error}", self.place)
+    }
+
+    /// What its inputs are, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        use sandglass_engine::guidance::InputKind;
+        let draws = self.target.is_property() || self.target.generator.is_some();
+        kind_name(if draws {
+            InputKind::Choices
+        } else {
+            InputKind::Bytes
+        })
+    }
+}
+
+fn require_exchange(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "--join {}: no such folder, expected one where campaigns meet",
+            crate::error::show(path)
+        ),
+        format!(
+            "sandglass fuzz TARGET.wasm --join {}",
+            crate::store::finding::quote(&path.to_string_lossy())
+        ),
+    ))
+}

@@ -1,0 +1,176 @@
+//! `sandglass worker`: does finite jobs that somebody asked for.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use sandglass_exchange::{Beat, Claim, Error, Exchange, JobResult};
+use sandglass_sandbox::on_guest_thread;
+
+use super::joined::{Joined, JoinedArgs};
+use crate::campaign::budget::{parse_count, parse_duration};
+use crate::error::{OurFault, exit_code, printable};
+use crate::join::job;
+use crate::report::Sink;
+use crate::report::plain::{number, plural};
+
+/// `sandglass worker`
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct WorkerArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub joined: JoinedArgs,
+    /// End after so many jobs
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub jobs: Option<u64>,
+    /// End when there was nothing to do for so long [default: never]
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    pub idle: Option<Duration>,
+    /// How long a job is ours after our last sign of life
+    #[arg(long, value_name = "T", default_value = "30s", value_parser = parse_duration)]
+    pub lease: Duration,
+    /// Most fuel of one execution that a job may ask for
+    #[arg(long, value_name = "N", default_value = "10G", value_parser = parse_count)]
+    pub fuel_most: u64,
+}
+
+const HELP: &str = "\
+`sandglass submit` asks for jobs. A worker that is lost loses nothing: after its lease somebody else does the job, with the same
+answer, and the first one stays. A job that was handed out five times and never finished is given up and listed.";
+
+/// Between two looks for a job.
+const POLL: Duration = Duration::from_millis(200);
+/// Between two signs of life, and two looks at what was given up.
+const BEAT_EVERY: Duration = Duration::from_secs(5);
+
+pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
+    let joined = Joined::new(&args.joined)?;
+    let interrupted = super::interruption()?;
+    let mut connection = joined.open()?;
+    let exchange = Mutex::new(&mut *connection.exchange);
+    let mut sink = Sink::stdout();
+    sink.line(&format!(
+        "{}: working for {} as {}, which takes {}",
+        printable(&joined.target.module.path),
+        joined.place,
+        joined.me.0,
+        joined.kind()
+    ));
+    let (mut done, mut poisoned) = (0, Vec::new());
+    let (mut idle_since, mut beaten) = (Instant::now(), None::<Instant>);
+    while !interrupted.load(std::sync::atomic::Ordering::Relaxed)
+        && args.jobs.is_none_or(|jobs| done < jobs)
+    {
+        if beaten.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
+            beaten = Some(Instant::now());
+            away_is_fine(&joined, beat(&exchange, &joined, "idle"))?;
+            let given_up = away_is_fine(&joined, lock(&exchange).poisoned())?.unwrap_or_default();
+            for id in given_up {
+                if !poisoned.contains(&id) {
+                    sink.line(&format!(
+                        "given up: job {}, whose workers all ended before it",
+                        id.hex()
+                    ));
+                    poisoned.push(id);
+                }
+            }
+        }
+        let claim = away_is_fine(&joined, lock(&exchange).claim(args.lease))?.flatten();
+        let Some(claim) = claim else {
+            if args.idle.is_some_and(|idle| idle_since.elapsed() >= idle) {
+                break;
+            }
+            std::thread::sleep(POLL);
+            continue;
+        };
+        done += u64::from(work(&claim, &exchange, &joined, args, &mut sink)?);
+        idle_since = Instant::now();
+    }
+    sink.line(&format!("{} done", plural(done, "job")));
+    Ok(exit_code::FINE)
+}
+
+type Shared<'a> = Mutex<&'a mut (dyn Exchange + Send + 'static)>;
+
+fn lock<'a, 'b>(
+    exchange: &'b Shared<'a>,
+) -> std::sync::MutexGuard<'b, &'a mut (dyn Exchange + Send + 'static)> {
+    exchange.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who is away may come back; nothing else gets better by waiting.
+fn away_is_fine<T>(joined: &Joined, result: Result<T, Error>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Away(_)) => Ok(None),
+        Err(error) => Err(joined.error(&error)),
+    }
+}
+
+fn beat(exchange: &Shared<'_>, joined: &Joined, doing: &str) -> Result<(), Error> {
+    lock(exchange).beat(&Beat {
+        worker: joined.me.clone(),
+        doing: doing.to_owned(),
+        execs: 0,
+        corpus: 0,
+        edges: 0,
+        findings: 0,
+        refused: 0,
+    })
+}
+
+/// Does a job, giving signs of life meanwhile; whether it was one for us.
+fn work(
+    claim: &Claim,
+    exchange: &Shared<'_>,
+    joined: &Joined,
+    args: &WorkerArgs,
+    sink: &mut Sink,
+) -> Result<bool> {
+    let (job, name) = (&claim.job, &claim.id.hex()[..16]);
+    let what = job::name(job.kind);
+    let leave = |why: &str| format!("job {name}, {what}: left alone, {why}");
+    if job.module != job::module_hash(&joined.target.module) {
+        sink.line(&leave("it is about another module"));
+        return Ok(false);
+    }
+    if job::fuel(job).is_ok_and(|fuel| fuel > args.fuel_most) {
+        sink.line(&leave("it asks for more fuel than --fuel-most"));
+        return Ok(false);
+    }
+    let (ended, is_ended) = channel::<()>();
+    let performed = std::thread::scope(|scope| {
+        let signs = scope.spawn(move || {
+            while is_ended.recv_timeout(args.lease / 3) == Err(RecvTimeoutError::Timeout) {
+                // Whoever lost the lease does no harm: the answer is the same.
+                let _ = lock(exchange).extend(claim);
+                let _ = beat(exchange, joined, what);
+            }
+        });
+        let performed = on_guest_thread(|| job::perform(job, &joined.target, &joined.limits));
+        drop(ended);
+        signs.join().expect("signs of life do not panic");
+        performed
+    });
+    let outcome = match performed {
+        Ok(answer) => Ok(answer),
+        Err(error) if error.downcast_ref::<OurFault>().is_some() => return Err(error),
+        Err(error) => Err(printable(&format!("{error:#}"))),
+    };
+    let came_to = match &outcome {
+        Ok(answer) => format!("{} bytes", number(answer.len() as u64)),
+        Err(why) => why.clone(),
+    };
+    let result = JobResult {
+        job: claim.id,
+        outcome,
+    };
+    match away_is_fine(joined, lock(exchange).finish(claim, &result))? {
+        Some(()) => sink.line(&format!("job {name}, {what}: {came_to}")),
+        None => sink.line(&leave("nobody is there to tell the answer to")),
+    }
+    Ok(true)
+}
