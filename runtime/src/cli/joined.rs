@@ -11,7 +11,7 @@ use sandglass_sandbox::Limits;
 use super::args::GuestArgs;
 use crate::config::{options, read_generator, reset, wanted_limits};
 use crate::error::with_next;
-use crate::join::meaning::{self, kind_name};
+use crate::join::meaning;
 use crate::join::{Connection, Place, draw_worker};
 use crate::store::record::TargetRecord;
 use crate::target::{Module, Target};
@@ -77,17 +77,6 @@ impl Joined {
     /// An error of the exchange, for a user.
     pub(super) fn error(&self, error: &Error) -> anyhow::Error {
         anyhow!("--join {}: {error}", self.place)
-    }
-
-    /// What its inputs are, for messages.
-    pub(super) fn kind(&self) -> &'static str {
-        use sandglass_engine::guidance::InputKind;
-        let draws = self.target.is_property() || self.target.generator.is_some();
-        kind_name(if draws {
-            InputKind::Choices
-        } else {
-            InputKind::Bytes
-        })
     }
 }
 

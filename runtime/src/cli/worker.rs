@@ -53,11 +53,9 @@ pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
     let exchange = Mutex::new(&mut *connection.exchange);
     let mut sink = Sink::stdout();
     sink.line(&format!(
-        "{}: working for {} as {}, which takes {}",
+        "{}: doing jobs from {}",
         printable(&joined.target.module.path),
-        joined.place,
-        joined.me.0,
-        joined.kind()
+        joined.place
     ));
     let (mut done, mut poisoned) = (0, Vec::new());
     let (mut idle_since, mut beaten) = (Instant::now(), None::<Instant>);

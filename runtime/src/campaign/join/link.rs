@@ -290,7 +290,9 @@ impl Link {
                 true => POLL_LEAST,
                 false => POLL_MOST.min(2 * poll),
             };
-            self.shared.offers.wait(poll);
+            if !self.shared.is_over() {
+                self.shared.offers.wait(poll);
+            }
         }
     }
 
