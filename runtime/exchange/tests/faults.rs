@@ -117,13 +117,7 @@ fn poisoned(folder: &mut Folder) {
 fn own_entry(worker: u32, n: u32) -> Entry {
     let by = if n % 8 == 0 { 0 } else { worker };
     let mut input = [by, n].map(u32::to_le_bytes).concat();
-    // Now and then one that takes long to write, so that death comes in the middle of it.
-    let size = if n % 40 == 0 {
-        300_000
-    } else {
-        n as usize * 37 % 3_000
-    };
-    input.resize(8 + size, n as u8);
+    input.resize(8 + n as usize * 37 % 3_000, n as u8);
     Entry {
         worker: WorkerId::new(worker.to_string()).unwrap(),
         ..entry(&input)
@@ -145,7 +139,12 @@ struct Process {
 
 impl Process {
     fn start(role: &str, folder: &Path, worker: &str) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let program = Command::new(std::env::current_exe().unwrap());
+        Process::start_as(program, role, folder, worker)
+    }
+
+    fn start_as(mut program: Command, role: &str, folder: &Path, worker: &str) -> Process {
+        let mut child = program
             .args(["--exact", "worker", "--nocapture", "--test-threads=1"])
             .env("SANDGLASS_TEST_ROLE", role)
             .env("SANDGLASS_TEST_FOLDER", folder)
@@ -233,8 +232,16 @@ fn hex(ids: impl IntoIterator<Item = EntryId>) -> BTreeSet<String> {
     ids.into_iter().map(|id| id.hex()).collect()
 }
 
+fn submit_all(path: &Path) {
+    let mut folder = join(path, "asker");
+    for n in 0..JOBS {
+        folder.submit(&job(n)).unwrap();
+    }
+}
+
 /// Runs all workers to their end, and compares with what they would have done undisturbed.
 fn finish_and_check(path: &Path, acknowledged: &BTreeSet<String>) {
+    submit_all(path);
     let start = |worker: u32| Process::start("campaign", path, &worker.to_string());
     let mut processes: Vec<Process> = (0..WORKERS).map(start).collect();
     for process in &mut processes {
@@ -276,10 +283,8 @@ fn finish_and_check(path: &Path, acknowledged: &BTreeSet<String>) {
 fn workers_killed_200_times_lose_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
+    submit_all(path);
     let mut reader = join(path, "reader");
-    for n in 0..JOBS {
-        reader.submit(&job(n)).unwrap();
-    }
     let mut random = Random::new(9);
     let mut acknowledged = BTreeSet::new();
     let start = |worker: u64| Process::start("held back", path, &worker.to_string());
@@ -314,6 +319,37 @@ fn workers_killed_200_times_lose_nothing_that_was_acknowledged() {
     drop(reader);
     finish_and_check(path, &acknowledged);
     assert_eq!(fs::read_dir(path.join("passing")).unwrap().count(), 0);
+}
+
+/// The kernel ends a process that writes past its limit, in the middle of what it writes.
+#[test]
+fn one_that_dies_while_it_writes_leaves_what_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut reader = join(path, "reader");
+    let shard = path.join("shards/0.log");
+    let mut acknowledged = BTreeSet::new();
+    for half_kibibytes in (40..400).step_by(24) {
+        let mut limited = Command::new("sh");
+        limited
+            .args([
+                "-c",
+                &format!("ulimit -f {half_kibibytes}; exec \"$0\" \"$@\""),
+            ])
+            .arg(std::env::current_exe().unwrap());
+        let mut process = Process::start_as(limited, "campaign", path, "0");
+        acknowledged.extend(std::iter::from_fn(|| process.hear()).filter(|said| said.len() == 64));
+        assert!(!process.child.wait().unwrap().success());
+        let there = hex(all(&mut reader).into_keys());
+        assert_eq!(there, acknowledged);
+        // Really torn: what is whole ends before the file does.
+        let bytes = fs::metadata(&shard).unwrap().len();
+        drop(join(path, "0"));
+        assert!(fs::metadata(&shard).unwrap().len() < bytes);
+    }
+    assert_eq!(reader.refused(), 0);
+    drop(reader);
+    finish_and_check(path, &acknowledged);
 }
 
 /// Bytes of all files that mean something.
@@ -394,10 +430,8 @@ fn a_job_that_kills_workers_is_left_alone_in_the_end() {
 fn damaged_shards_are_made_whole_by_their_owners() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
+    submit_all(path);
     let mut reader = join(path, "reader");
-    for n in 0..JOBS {
-        reader.submit(&job(n)).unwrap();
-    }
     for worker in 0..WORKERS {
         let mut process = Process::start("campaign", path, &worker.to_string());
         for _ in 0..200 {
