@@ -66,8 +66,10 @@ impl Folder {
     pub fn join(path: &Path, worker: &WorkerId) -> Result<Folder, Error> {
         worker.check()?;
         let files = files::Files::open(path, worker)?;
+        let shards = shards::Shards::open(&files, worker)?;
+        files.mark()?;
         Ok(Folder {
-            shards: shards::Shards::open(&files, worker)?,
+            shards,
             jobs: jobs::Jobs::new(worker),
             beats: beats::Beats::default(),
             files,

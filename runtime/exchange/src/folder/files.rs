@@ -45,23 +45,34 @@ impl Files {
             worker: worker.clone(),
             written: Cell::new(0),
         };
+        files.is_marked()?;
         for folder in FOLDERS {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| failed(&path, &e))?;
         }
-        let mark = root.join("exchange");
+        Ok(files)
+    }
+
+    /// Says what the folder is. Only who owns a shard may: others remove what the dead were writing.
+    pub(super) fn mark(&self) -> Result<(), Error> {
+        match self.is_marked()? {
+            true => Ok(()),
+            false => self.rename_into(&self.root.join("exchange"), MARK.as_bytes()),
+        }
+    }
+
+    /// Whether the folder says what it is; errs if it says something else.
+    fn is_marked(&self) -> Result<bool, Error> {
+        let mark = self.root.join("exchange");
         match fs::read(&mark) {
-            Ok(bytes) if bytes == MARK.as_bytes() => (),
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                files.rename_into(&mark, MARK.as_bytes())?;
-            }
-            Err(e) => return Err(failed(&mark, &e)),
+            Ok(bytes) if bytes == MARK.as_bytes() => Ok(true),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(failed(&mark, &e)),
             Ok(_) => {
                 let what = format!("{}: expected `{}`", mark.display(), MARK.trim());
-                return Err(Error::Refused(what));
+                Err(Error::Refused(what))
             }
         }
-        Ok(files)
     }
 
     pub(super) fn root(&self) -> &Path {
