@@ -1,0 +1,230 @@
+//! Campaigns that meet, measured: do several find what one finds, and what does meeting cost?
+//!
+//! - `edges`: one campaign, and two and four that meet, with the same executions in all. Edges of all
+//!   together, over as many seeds as rounds; Mann and Whitney's test, and A12 (above 0.5: those that meet cover more).
+//! - `cost`: CPU time of a campaign that meets nobody in a folder, over that of the same one alone; they are the same
+//!   campaign, which is checked. Then of one that meets another.
+//!
+//! Everything is run as processes of `sandglass`, which must be built.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use clap::Parser;
+use sandglass_benches::stats::{mann_whitney, median};
+use serde_json::Value;
+
+/// What went wrong, in words.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
+
+/// Campaigns that meet, measured.
+#[derive(Parser)]
+#[command(name = "scale")]
+struct Args {
+    /// What is measured
+    #[arg(value_parser = ["edges", "cost"])]
+    what: String,
+    /// The target
+    target: PathBuf,
+    /// Its seeds
+    seeds: PathBuf,
+    /// The program
+    #[arg(long, default_value = "target/release/sandglass")]
+    sandglass: PathBuf,
+    /// A server `nats://HOST:PORT` in place of a folder
+    #[arg(long)]
+    nats: Option<String>,
+    /// Executions, of all processes together
+    #[arg(long, default_value_t = 60_000)]
+    execs: u64,
+    /// Seeds
+    #[arg(long, default_value_t = 10)]
+    rounds: u64,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    match args.what.as_str() {
+        "edges" => edges(&args),
+        _ => cost(&args),
+    }
+}
+
+/// One round: campaigns of different seeds, at once, in a folder of their own.
+struct Round<'a> {
+    args: &'a Args,
+    folder: PathBuf,
+    place: String,
+}
+
+impl Round<'_> {
+    fn new<'a>(args: &'a Args, root: &Path, name: &str) -> Result<Round<'a>> {
+        let folder = root.join(name);
+        fs::create_dir_all(&folder)?;
+        let place = match &args.nats {
+            Some(server) => format!("{server}/{name}-{}", std::process::id()),
+            None => folder.join("meet").to_string_lossy().into_owned(),
+        };
+        Ok(Round {
+            args,
+            folder,
+            place,
+        })
+    }
+
+    fn start(&self, seed: u64, execs: u64, joins: bool) -> Result<Child> {
+        let mut command = Command::new(&self.args.sandglass);
+        (command.arg("fuzz").arg(&self.args.target)).arg(&self.args.seeds);
+        command
+            .args([
+                "--json",
+                "--seed",
+                &seed.to_string(),
+                "--execs",
+                &execs.to_string(),
+            ])
+            .arg("--out")
+            .arg(self.folder.join(seed.to_string()));
+        if joins {
+            command.args(["--join", &self.place]);
+        }
+        let log = fs::File::create(self.folder.join(format!("{seed}.json")))?;
+        Ok(command.stdin(Stdio::null()).stdout(log).spawn()?)
+    }
+
+    /// Waits for a campaign; its summary.
+    fn end(&self, seed: u64, mut child: Child) -> Result<Value> {
+        child.wait()?;
+        let log = fs::read_to_string(self.folder.join(format!("{seed}.json")))?;
+        let last = log.lines().last().ok_or("no summary")?;
+        Ok(serde_json::from_str(last)?)
+    }
+
+    /// Edges of all together, by running everything again; every claim must be true.
+    fn audited(&self) -> Result<u64> {
+        let mut command = Command::new(&self.args.sandglass);
+        command
+            .arg("audit")
+            .arg(&self.args.target)
+            .args(["--join", &self.place]);
+        let output = command.output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if !output.status.success() {
+            return Err(format!("audit: {text}").into());
+        }
+        let line = text.lines().find(|line| line.starts_with("edges of all"));
+        let covered = line.and_then(|line| line.strip_suffix(" covered"));
+        let number = covered.and_then(|line| line.rsplit(' ').next());
+        Ok(number.ok_or(text.clone())?.replace(',', "").parse()?)
+    }
+}
+
+fn edges(args: &Args) -> Result<()> {
+    let root = temporary()?;
+    let place = args.nats.as_deref().unwrap_or("a folder");
+    println!(
+        "{}: {} executions in all, {} seeds, meeting in {place}",
+        args.target.display(),
+        args.execs,
+        args.rounds
+    );
+    let mut alone = Vec::new();
+    for processes in [1, 2, 4] {
+        let mut found = Vec::new();
+        for round in 0..args.rounds {
+            let at = Round::new(args, &root, &format!("p{processes}-r{round}"))?;
+            let seeds = (0..processes).map(|n| 1 + round * 10 + n);
+            let children: Result<Vec<(u64, Child)>> = seeds
+                .map(|seed| Ok((seed, at.start(seed, args.execs / processes, processes > 1)?)))
+                .collect();
+            let mut edges = 0;
+            for (seed, child) in children? {
+                edges = at.end(seed, child)?["edges"].as_u64().ok_or("no edges")?;
+            }
+            found.push(if processes > 1 { at.audited()? } else { edges });
+            fs::remove_dir_all(&at.folder)?;
+        }
+        let values: Vec<f64> = found.iter().map(|&edges| edges as f64).collect();
+        let mut line = format!(
+            "{processes} processes: median {:.0} edges, {found:?}",
+            median(&values)
+        );
+        if processes == 1 {
+            alone = found;
+        } else {
+            let contrast = mann_whitney(&found, &alone);
+            line.push_str(&format!(
+                "; against one: A12 {:.2}, p {:.3}{}",
+                contrast.a12,
+                contrast.p,
+                contrast.stars()
+            ));
+        }
+        println!("{line}");
+    }
+    fs::remove_dir_all(&root)?;
+    Ok(())
+}
+
+fn cost(args: &Args) -> Result<()> {
+    let root = temporary()?;
+    let (mut over, mut over_two) = (Vec::new(), Vec::new());
+    for round in 0..args.rounds {
+        let mut spent = Vec::new();
+        let mut hashes = Vec::new();
+        for joins in [false, true] {
+            let at = Round::new(args, &root, &format!("c{joins}-r{round}"))?;
+            let before = children_s()?;
+            let summary = at.end(1, at.start(1, args.execs, joins)?)?;
+            spent.push(children_s()? - before);
+            hashes.push(summary["state_hash"].clone());
+        }
+        if hashes[0] != hashes[1] {
+            return Err("alone in a folder, it is another campaign".into());
+        }
+        over.push(100.0 * (spent[1] / spent[0] - 1.0));
+        let at = Round::new(args, &root, &format!("two-r{round}"))?;
+        let before = children_s()?;
+        let two = [
+            at.start(1, args.execs, true)?,
+            at.start(2, args.execs, true)?,
+        ];
+        for (seed, child) in (1..).zip(two) {
+            at.end(seed, child)?;
+        }
+        let both = children_s()? - before;
+        over_two.push(100.0 * (both / (2.0 * spent[0]) - 1.0));
+        println!(
+            "seed {round}: alone {:.2} s, joined {:.2} s, two that meet {both:.2} s",
+            spent[0], spent[1]
+        );
+    }
+    println!(
+        "CPU time beyond alone: meeting nobody {:.1} % (median of {over:.1?})",
+        median(&over)
+    );
+    println!(
+        "two campaigns that meet, beyond twice one alone: {:.1} % (median of {over_two:.1?})",
+        median(&over_two)
+    );
+    fs::remove_dir_all(&root)?;
+    Ok(())
+}
+
+fn temporary() -> Result<PathBuf> {
+    let root = std::env::temp_dir().join(format!("sandglass-scale-{}", std::process::id()));
+    fs::create_dir_all(&root)?;
+    Ok(root)
+}
+
+/// CPU seconds of all children that were waited for: `cutime` and `cstime`, in hundredths.
+fn children_s() -> Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let rest = stat.rsplit_once(')').ok_or("no name")?.1;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks: f64 = fields[13].parse::<f64>()? + fields[14].parse::<f64>()?;
+    Ok(ticks / 100.0)
+}
