@@ -191,7 +191,7 @@ fn another_module_takes_the_inputs_and_not_the_claims() {
     );
     let (audit, code) = place.run("audit other.wasm --join x --fuel 100k");
     assert_eq!(code, Some(0), "{audit}");
-    assert!(audit.contains(" about other modules"), "{audit}");
+    assert!(audit.contains(" of other modules"), "{audit}");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn an_audit_finds_who_lies() {
     assert_eq!(code, Some(1), "{audit}");
     assert_eq!(audit.matches("FALSE ").count(), 1, "{audit}");
     assert!(audit.contains(" by liar: 2 edges claimed"), "{audit}");
-    assert!(audit.contains("1 about other modules"), "{audit}");
+    assert!(audit.contains("1 of other modules"), "{audit}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,10 @@ impl Place {
     /// try again.
     pub fn open(&self, me: &WorkerId) -> Result<Connection, Error> {
         match self {
-            Place::Folder(path) => Ok(Connection::of(Box::new(Folder::join(path, me)?))),
+            Place::Folder(path) => {
+                refuse_foreign(path)?;
+                Ok(Connection::of(Box::new(Folder::join(path, me)?)))
+            }
             Place::Nats(url) => relay(url),
         }
     }
@@ -109,6 +113,37 @@ impl Connection {
             exchange,
             _relay: None,
         }
+    }
+}
+
+/// What a folder where campaigns meet may hold.
+const NAMES: [&str; 10] = [
+    "beats", "exchange", "jobs", "leases", "locks", "passing", "poison", "results", "shards",
+    "values",
+];
+
+/// Refuses to fill a folder that holds something else.
+fn refuse_foreign(path: &Path) -> Result<(), Error> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            return Err(Error::Refused(format!(
+                "cannot be read as a folder: {error}"
+            )));
+        }
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    match names.iter().find(|name| !NAMES.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(foreign) => Err(Error::Refused(format!(
+            "not a folder where campaigns meet (it holds `{}`), expected such a one, or an empty or missing one",
+            printable(foreign)
+        ))),
     }
 }
 
@@ -161,6 +196,17 @@ pub fn draw_worker() -> WorkerId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_something_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::Folder(folder.path().to_owned());
+        let me = draw_worker();
+        assert!(place.open(&me).is_ok(), "empty");
+        assert!(place.open(&draw_worker()).is_ok(), "one of ours");
+        fs::write(folder.path().join("diary"), "").unwrap();
+        assert!(matches!(place.open(&draw_worker()), Err(Error::Refused(_))));
+    }
 
     #[test]
     fn places() {

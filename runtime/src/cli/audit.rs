@@ -1,5 +1,7 @@
 //! `sandglass audit`: whether what campaigns claim to each other is true.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 use sandglass_exchange::{Cursor, Entry, Exchange};
@@ -19,6 +21,8 @@ const TAIL_MOST: usize = 256;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct AuditArgs {
+    /// The module
+    pub target: PathBuf,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub joined: JoinedArgs,
@@ -30,7 +34,7 @@ about this module, called like this, is not true. Claims about other modules are
 An entry that claims as much fuel as --fuel allows is not checked: give more.";
 
 pub(super) fn run(args: &AuditArgs) -> Result<u8> {
-    let joined = Joined::new(&args.joined)?;
+    let joined = Joined::new(&args.target, &args.joined)?;
     let mut connection = joined.open()?;
     let exchange = &mut *connection.exchange;
     let entries = entries(exchange).map_err(|error| joined.error(&error))?;
@@ -69,7 +73,7 @@ fn report(audit: &Audit, refused: u64, sink: &mut Sink) {
     };
     let mut line = format!("{entries}: {} true", plural(audit.held, "claim"));
     for (count, what) in [
-        (audit.foreign, "about other modules"),
+        (audit.foreign, "of other modules"),
         (audit.silent, "without a claim"),
         (audit.unchecked, "not checked"),
     ] {

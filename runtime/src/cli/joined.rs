@@ -1,6 +1,6 @@
 //! What the verbs that meet others have in common: where, and with which target.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -19,8 +19,6 @@ use crate::target::{Module, Target};
 /// Where others are met, and with what.
 #[derive(Debug, Args)]
 pub struct JoinedArgs {
-    /// The module
-    pub target: PathBuf,
     /// The folder where campaigns meet, or nats://HOST:PORT/CAMPAIGN
     #[arg(long, value_name = "WHERE")]
     pub join: String,
@@ -40,12 +38,12 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    pub(super) fn new(args: &JoinedArgs) -> Result<Joined> {
+    pub(super) fn new(target: &Path, args: &JoinedArgs) -> Result<Joined> {
         let place = Place::parse(&args.join)?;
         let wanted = wanted_limits(&args.guest.limits)?;
-        let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+        let module = Module::read(target, wanted.limits.memory_bytes)?;
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
-        let options = options(&args.guest, &args.target);
+        let options = options(&args.guest, target);
         let called = TargetRecord {
             path: module.path.clone(),
             hash: module.hash.clone(),

@@ -22,15 +22,17 @@ use crate::store::finding;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct SubmitArgs {
+    /// The module
+    pub target: PathBuf,
+    /// Inputs, folders of findings, or of inputs
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub joined: JoinedArgs,
     /// What is to be done
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(["minimise", "replay", "distil", "cover"]))]
     pub job: String,
-    /// Inputs, folders of findings, or of inputs
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
     /// Executions at most, of a job that looks for something
     #[arg(long, value_name = "N", default_value_t = job::EXECS, value_parser = parse_count)]
     pub execs: u64,
@@ -51,7 +53,7 @@ stays: asking again gives it at once.";
 const POLL: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: &SubmitArgs) -> Result<u8> {
-    let joined = Joined::new(&args.joined)?;
+    let joined = Joined::new(&args.target, &args.joined)?;
     let kind = KINDS.iter().find(|(name, _)| *name == args.job);
     let kind = kind.expect("clap has checked it").1;
     let mut settings = vec![format!("fuel={}", joined.limits.fuel)];

@@ -1,5 +1,6 @@
 //! `sandglass worker`: does finite jobs that somebody asked for.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use crate::report::plain::{number, plural};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct WorkerArgs {
+    /// The module
+    pub target: PathBuf,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub joined: JoinedArgs,
@@ -47,7 +50,7 @@ const POLL: Duration = Duration::from_millis(200);
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
-    let joined = Joined::new(&args.joined)?;
+    let joined = Joined::new(&args.target, &args.joined)?;
     let interrupted = super::interruption()?;
     let mut connection = joined.open()?;
     let exchange = Mutex::new(&mut *connection.exchange);

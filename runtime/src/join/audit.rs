@@ -27,7 +27,7 @@ pub struct Audit {
     pub held: u64,
     /// Entries that claim nothing.
     pub silent: u64,
-    /// Claims about another module, or about this one called otherwise.
+    /// Claims and findings of another module, or of this one called otherwise.
     pub foreign: u64,
     /// Entries that cannot be run here: malformed choices, or more fuel than the limit.
     pub unchecked: u64,
@@ -102,6 +102,11 @@ pub fn audit(
         }
     }
     for (key, finding) in findings {
+        let claim = finding.claim.as_ref();
+        if claim.is_none_or(|claim| claim.module != module) {
+            audit.foreign += 1;
+            continue;
+        }
         let name = key.0.strip_prefix(PREFIX).unwrap_or(&key.0);
         match auditor.ends_as(name, finding)? {
             None => audit.findings += 1,
