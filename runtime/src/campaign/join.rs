@@ -4,7 +4,8 @@
 //! was found here, on its way to them. Other threads do the speaking (`join/link.rs`), through bounded
 //! queues; where there is no room the rest stays in the corpus and is offered later. An entry is offered
 //! in the form that it has when it has been in the corpus for a while, because most are trimmed at once,
-//! and with what that form covers; what came from others is not offered back.
+//! and with what that form covers; those that got shorter afterwards are offered once more when the campaign
+//! leaves. What came from others is not offered back.
 //!
 //! ```text
 //!            import ◀── news ◀──┐
@@ -65,6 +66,8 @@ pub struct Join {
     looked: Instant,
     /// Testcases that were offered, or need not be: those before this one.
     offered_to: usize,
+    /// In which form each was offered; nothing if it was not.
+    forms: Vec<Option<Form>>,
     /// Testcases that there were when it looked last.
     settled_to: usize,
     round: u64,
@@ -141,6 +144,7 @@ impl Join {
             module: spec.coverage.then_some(joining.module),
             looked: Instant::now(),
             offered_to: 0,
+            forms: Vec::new(),
             settled_to: 0,
             round: 0,
             imported: 0,
@@ -202,8 +206,12 @@ impl Join {
         let is_refill = self.shared.is_refill.load(Ordering::Relaxed);
         let is_ours =
             |id: &TestcaseId| is_refill || engine.corpus().get(*id).reason != Reason::Imported;
+        let is_new = |id: &TestcaseId| {
+            let before = self.forms.get(id.index()).copied().flatten();
+            before != Some(form(engine.corpus().get(*id)))
+        };
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
-        ids.filter(is_ours).take(AT_ONCE).collect()
+        ids.filter(is_ours).filter(is_new).take(AT_ONCE).collect()
     }
 
     /// Offers these testcases, of which those are the outcomes; how many there was room for.
@@ -212,12 +220,17 @@ impl Join {
             let testcase = engine.corpus().get(*id);
             self.entry(testcase, outcome)
         });
+        let entries: Vec<Entry> = entries.collect();
         let mut pushed = 0;
-        for entry in entries {
+        for (id, entry) in ids.iter().zip(entries) {
             let bytes = size(&entry);
             if self.shared.offers.push(entry, bytes).is_err() {
                 break;
             }
+            if self.forms.len() <= id.index() {
+                self.forms.resize(id.index() + 1, None);
+            }
+            self.forms[id.index()] = Some(form(engine.corpus().get(*id)));
             pushed += 1;
         }
         pushed
@@ -262,6 +275,7 @@ impl Join {
         let round = self.shared.round.load(Ordering::Acquire);
         if round != self.round {
             (self.round, self.offered_to) = (round, 0);
+            self.forms.clear();
         }
     }
 
@@ -271,7 +285,9 @@ impl Join {
         self.shared.offers.wake();
         let end = Instant::now() + FAREWELL;
         if let Some(link) = self.link.take() {
-            while !link.is_finished() && Instant::now() < end {
+            // Who is away is not waited for.
+            let is_there = || self.shared.standing() != Standing::Away;
+            while !link.is_finished() && is_there() && Instant::now() < end {
                 thread::sleep(Duration::from_millis(5));
             }
             if link.is_finished() {
@@ -290,6 +306,15 @@ impl Drop for Join {
     }
 }
 
+/// Size and cost of a testcase: one that is replaced gets shorter.
+type Form = (usize, u64);
+
+fn form(testcase: &Testcase) -> Form {
+    let choices = testcase.choices.as_deref();
+    let drawn = choices.map_or(0, |choices| choices.nodes.len() + choices.payload.len());
+    (testcase.target_input().len() + drawn, testcase.fuel)
+}
+
 /// An entry as the engine takes it; nothing if it is of another kind, too long, or malformed.
 fn import(kind: InputKind, entry: Entry, bytes_max: usize) -> Option<Import> {
     match (kind, entry.choices) {
@@ -306,8 +331,8 @@ fn import(kind: InputKind, entry: Entry, bytes_max: usize) -> Option<Import> {
 
 fn refusal(place: &str, error: &Error) -> anyhow::Error {
     match error {
-        Error::Refused(_) => with_next(
-            format!("--join {place}: {error}"),
+        Error::Refused(why) => with_next(
+            format!("--join {place}: {why}"),
             "the same command with another folder or name of a campaign",
         ),
         Error::Away(_) | Error::Failed(_) => anyhow!("--join {place}: {error}"),
@@ -417,6 +442,7 @@ impl Campaign<'_> {
         let findings = stats.unique_findings + stats.slow_findings;
         join.shared.findings.store(findings, Ordering::Release);
         join.settled_to = self.engine.corpus().len();
+        join.offered_to = 0;
         let end = Instant::now() + FAREWELL;
         while Instant::now() < end {
             join.begin_again();

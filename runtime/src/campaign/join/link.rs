@@ -290,9 +290,7 @@ impl Link {
                 true => POLL_LEAST,
                 false => POLL_MOST.min(2 * poll),
             };
-            if !self.shared.is_over() {
-                self.shared.offers.wait(poll);
-            }
+            self.shared.offers.wait(poll, || self.shared.is_over());
         }
     }
 

@@ -52,16 +52,19 @@ impl<T> Queue<T> {
         Some(item)
     }
 
-    /// Waits until there is something, somebody wakes us, or it has been long enough.
-    pub(super) fn wait(&self, timeout: Duration) {
+    /// Waits until there is something, or it has been long enough; not at all if `is_over`. Whoever makes that
+    /// true calls [`Queue::wake`] afterwards.
+    pub(super) fn wait(&self, timeout: Duration, is_over: impl Fn() -> bool) {
         let inner = self.lock();
-        if inner.items.is_empty() {
+        if inner.items.is_empty() && !is_over() {
             let _ = self.pushed.wait_timeout(inner, timeout);
         }
     }
 
     /// Ends a wait.
     pub(super) fn wake(&self) {
+        // Nobody is between its question and its wait then.
+        drop(self.lock());
         self.pushed.notify_all();
     }
 
