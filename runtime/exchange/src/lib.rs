@@ -17,6 +17,7 @@ pub mod merge;
 pub mod pipe;
 pub mod random;
 pub mod record;
+pub mod simulate;
 
 pub use codec::{Malformed, Record, decode, encode};
 pub use exchange::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};

@@ -67,10 +67,10 @@ fn campaign(folder: &mut Folder, worker: u32, mut before_next: impl FnMut()) {
             say(&entry.id().hex());
             before_next();
         }
-        if n % 20 == 0 {
+        if n.is_multiple_of(20) {
             work(folder, LEASE);
         }
-        if n % 50 == 0 {
+        if n.is_multiple_of(50) {
             let (key, value) = finding(worker, n);
             put_least(folder, &key, &value, by_size).unwrap();
         }
@@ -115,7 +115,7 @@ fn poisoned(folder: &mut Folder) {
 
 /// Of different sizes; every eighth is found by all workers.
 fn own_entry(worker: u32, n: u32) -> Entry {
-    let by = if n % 8 == 0 { 0 } else { worker };
+    let by = if n.is_multiple_of(8) { 0 } else { worker };
     let mut input = [by, n].map(u32::to_le_bytes).concat();
     input.resize(8 + n as usize * 37 % 3_000, n as u8);
     Entry {
@@ -289,7 +289,7 @@ fn workers_killed_200_times_lose_nothing_that_was_acknowledged() {
     let mut acknowledged = BTreeSet::new();
     let start = |worker: u64| Process::start("held back", path, &worker.to_string());
     let mut processes: Vec<Process> = (0..u64::from(WORKERS)).map(start).collect();
-    for round in 0..200 {
+    for round in 0..200u32 {
         let worker = random.below(u64::from(WORKERS));
         for process in &mut processes {
             process.allow(2);
@@ -304,7 +304,7 @@ fn workers_killed_200_times_lose_nothing_that_was_acknowledged() {
         process.kill();
         acknowledged.extend(std::iter::from_fn(|| process.hear()));
         acknowledged.retain(|said| said.len() == 64);
-        if round % 20 == 0 {
+        if round.is_multiple_of(20) {
             let there = hex(all(&mut reader).into_keys());
             assert!(acknowledged.is_subset(&there), "lost after {round} kills");
         }

@@ -43,7 +43,7 @@ fn entry(n: u8, worker: usize) -> Entry {
             module: [1; 32],
             edges: vec![(u32::from(n) % PROBES, 1 << (n % 8))],
             fuel: u64::from(n) * 7 % 31,
-            valid: n % 2 == 0,
+            valid: n.is_multiple_of(2),
         }),
         worker: WorkerId::new(format!("w{worker}")).unwrap(),
     }
