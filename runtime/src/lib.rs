@@ -48,3 +48,4 @@ pub mod said;
 pub mod stack;
 pub mod store;
 pub mod target;
+pub mod triage;
