@@ -32,6 +32,7 @@ mod depends_cells;
 pub mod export;
 mod fuzz;
 mod influence;
+mod init;
 mod inspect;
 pub mod joined;
 mod libfuzzer;
@@ -45,6 +46,7 @@ mod repro;
 pub mod run;
 mod show;
 pub mod submit;
+mod triage;
 pub mod worker;
 
 use args::{Cli, Verb};
@@ -92,12 +94,14 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Triage(args) => triage::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Import(args) => export::import(args),
         Verb::Report(args) => report::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
+        Verb::Init(args) => init::run(args),
         Verb::Build(args) => build::run(args),
         Verb::Run(args) => run::run(&args),
         Verb::Demo(args) => demo::run(args),

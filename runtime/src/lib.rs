@@ -49,3 +49,4 @@ pub mod said;
 pub mod stack;
 pub mod store;
 pub mod target;
+pub mod triage;

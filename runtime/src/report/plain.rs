@@ -127,6 +127,7 @@ impl Plain {
             Ended::Time => "time is over",
             Ended::Plateau => "no new coverage for long enough",
             Ended::Interrupted => "interrupted; the same command goes on from here",
+            Ended::Finding => "a finding was made",
         };
         self.sink.line(&format!(
             "ended: {ended}{reruns}; state {}; folder {}",
