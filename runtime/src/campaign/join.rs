@@ -45,7 +45,7 @@ use link::{Link, Shared, Standing, size};
 pub(crate) use link::{Opener, meet};
 
 /// Between two looks at the queues: an entry has been in the corpus for so long when it is offered.
-const EVERY: Duration = Duration::from_millis(100);
+const EVERY: Duration = Duration::from_millis(30);
 /// Trials of others' inputs, or of our own that are to be offered, in one batch.
 const AT_ONCE: usize = 16;
 /// How long the campaign may be about that before it goes on with its own.

@@ -506,7 +506,9 @@ impl Guidance for ByteLoop {
     }
 
     fn imported(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        self.enter(view, id, &judged.detail.counts);
+        // Whoever found it has trimmed it and tries to satisfy its comparisons. If everybody did, several
+        // campaigns would spend most of their executions on the same.
+        self.queue.add(view.corpus, id, &judged.detail.counts);
     }
 
     fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {

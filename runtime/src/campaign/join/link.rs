@@ -20,8 +20,8 @@ use crate::join::{Connection, finding};
 /// Entries asked for at once.
 const TAIL_MOST: usize = 256;
 /// Between two looks for news: doubled while there is none.
-const POLL_LEAST: Duration = Duration::from_millis(50);
-const POLL_MOST: Duration = Duration::from_millis(500);
+const POLL_LEAST: Duration = Duration::from_millis(10);
+const POLL_MOST: Duration = Duration::from_millis(150);
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// Between two attempts to come back: doubled after each.
