@@ -207,6 +207,16 @@ pub fn play(model: &Model, times: &[f64]) -> Outcome {
     run.outcome(times)
 }
 
+/// Each goal's probability for each execution, and the goal that has to be known first.
+pub fn law(model: &Model, random: &mut Random) -> Vec<(f64, Option<usize>)> {
+    let goal = |n: usize| {
+        let parent = (n >= model.roots.max(1)).then(|| random.below(n as u64) as usize);
+        let decades = (model.p_least / model.p_most).ln() * random.unit();
+        (model.p_most * decades.exp(), parent)
+    };
+    (0..model.goals).map(goal).collect()
+}
+
 /// Curves of so many seeds are looked at together: one alone says little.
 pub const SEEDS: u64 = 9;
 
@@ -285,14 +295,12 @@ impl Run<'_> {
     fn new(model: &Model) -> Run<'_> {
         let mut random = Random::new(model.seed);
         let mut goals: Vec<Goal> = Vec::with_capacity(model.goals);
-        for n in 0..model.goals {
-            let parent = (n >= model.roots.max(1)).then(|| random.below(n as u64) as usize);
+        for (n, (p, parent)) in law(model, &mut random).into_iter().enumerate() {
             if let Some(parent) = parent {
                 goals[parent].children.push(n);
             }
-            let decades = (model.p_least / model.p_most).ln() * random.unit();
             goals.push(Goal {
-                p: model.p_most * decades.exp(),
+                p,
                 parent,
                 children: Vec::new(),
                 found: f64::INFINITY,
