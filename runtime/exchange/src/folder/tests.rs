@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use super::*;
 use crate::conformance::{entry, job, result_of, tail_until};
