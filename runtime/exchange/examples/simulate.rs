@@ -4,14 +4,15 @@
 //! cargo run --release -p sandglass-exchange --example simulate -- [KEY=VALUE…]
 //! ```
 //!
-//! Any parameter of the model can be given, times in seconds: to hold the model against a real campaign,
-//! give what was measured there, and `workers=1,2,4 through=folder curve=10,20,40`. Without arguments it
-//! prints the tables of the book.
+//! Any parameter of the model can be given, times in seconds. Without arguments it prints the tables of
+//! the book. To hold the model against real campaigns, give what was measured, and `calibrate=FILE`: lines
+//! of seconds and of entries that one worker had by then. It fits the law of discovery to that curve, and
+//! foretells the same times for `workers=1,2,4` (all goals found; median, least and most of nine seeds).
 #![expect(clippy::print_stdout, reason = "an example prints its tables")]
 
 use std::process::ExitCode;
 
-use sandglass_exchange::simulate::{Model, Outcome, Through, play};
+use sandglass_exchange::simulate::{Model, Outcome, Through, calibrate, curves, play};
 
 /// A campaign of 5,000 entries, on a network of 10 Gbit/s; costs from `benches/exchange.rs` and from the
 /// measurements of nats-server 2.9 in the book.
@@ -47,13 +48,16 @@ struct Asked {
     model: Model,
     workers: Vec<usize>,
     through: Vec<Through>,
-    curve: Vec<f64>,
+    calibrate: Option<Vec<(f64, usize)>>,
 }
 
 fn main() -> ExitCode {
     match asked(std::env::args().skip(1)) {
         Ok(asked) => {
-            table(&asked);
+            match &asked.calibrate {
+                None => table(&asked),
+                Some(measured) => foretell(&asked, measured),
+            }
             ExitCode::SUCCESS
         }
         Err(what) => {
@@ -68,7 +72,7 @@ fn asked(arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
         model: MODEL,
         workers: vec![1, 2, 4, 10, 32, 100, 320, 1_000, 3_200, 10_000],
         through: vec![Through::Folder, Through::Server, Through::Leaves(0)],
-        curve: Vec::new(),
+        calibrate: None,
     };
     for argument in arguments {
         set(&mut asked, &argument).ok_or_else(|| format!("`{argument}`"))?;
@@ -89,9 +93,9 @@ fn set(asked: &mut Asked, argument: &str) -> Option<()> {
             asked.through = value.split(',').map(through).collect::<Option<_>>()?;
             return Some(());
         }
-        "curve" => {
-            let times: Option<Vec<f64>> = value.split(',').map(|n| n.parse().ok()).collect();
-            asked.curve = times?;
+        "calibrate" => {
+            let text = std::fs::read_to_string(value).ok()?;
+            asked.calibrate = Some(text.lines().map(point).collect::<Option<_>>()?);
             return Some(());
         }
         "seed" => return value.parse().ok().map(|n| model.seed = n),
@@ -143,6 +147,47 @@ fn through(text: &str) -> Option<Through> {
     }
 }
 
+/// Seconds and entries.
+fn point(line: &str) -> Option<(f64, usize)> {
+    let (time, found) = line.split_once([' ', '\t', ','])?;
+    let time = time
+        .parse()
+        .ok()
+        .filter(|t: &f64| t.is_finite() && *t > 0.0)?;
+    Some((time, found.trim().parse().ok()?))
+}
+
+/// What the model says about more workers, when one is as measured.
+fn foretell(asked: &Asked, measured: &[(f64, usize)]) {
+    let Some(model) = calibrate(&asked.model, measured) else {
+        println!("no points to calibrate with");
+        return;
+    };
+    let (goals, roots) = (model.goals, model.roots);
+    let (p_most, p_least) = (model.p_most, model.p_least);
+    println!("goals={goals} roots={roots} p_most={p_most:.1e} p_least={p_least:.1e}");
+    let times: Vec<f64> = measured.iter().map(|(time, _)| *time).collect();
+    for &through in &asked.through {
+        for &workers in &asked.workers {
+            let model = Model {
+                workers,
+                through: spread(through, workers),
+                ..model.clone()
+            };
+            println!("\nthrough {}, workers {workers}", said(through));
+            println!(
+                "{:>9} {:>10} {:>9} {:>9} {:>9}",
+                "seconds", "measured 1", "median", "least", "most"
+            );
+            for ((time, found), [median, least, most]) in
+                measured.iter().zip(curves(&model, &times))
+            {
+                println!("{time:9.1} {found:10} {median:9} {least:9} {most:9}");
+            }
+        }
+    }
+}
+
 fn table(asked: &Asked) {
     for &through in &asked.through {
         println!("\nthrough {}", said(through));
@@ -172,7 +217,7 @@ fn table(asked: &Asked) {
                 through: spread(through, workers),
                 ..asked.model.clone()
             };
-            let outcome = play(&model, &asked.curve);
+            let outcome = play(&model, &[]);
             let alone = *one.get_or_insert(outcome.found_95 * workers as f64);
             line(workers, &outcome, alone);
         }
@@ -210,7 +255,4 @@ fn line(workers: usize, outcome: &Outcome, alone: f64) {
         outcome.worker_share * 100.0,
         alone / outcome.found_95,
     );
-    if !outcome.curve.is_empty() {
-        println!("         found: {:?}", outcome.curve);
-    }
 }

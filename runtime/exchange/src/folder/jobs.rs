@@ -91,7 +91,7 @@ impl Jobs {
                 .as_ref()
                 .is_some_and(|l| l.delivery >= DELIVERIES_MOST)
             {
-                files.write("poison", &id.hex(), b"")?;
+                tell_poison(files, id)?;
                 continue;
             }
             let Some(job) = read_job(files, id)? else {
@@ -213,12 +213,20 @@ impl Jobs {
         for id in &open {
             let lease = read_lease(files, *id)?.filter(|l| l.delivery >= DELIVERIES_MOST);
             if lease.is_some() && self.is_free(*id, lease.as_ref()) {
-                files.write("poison", &id.hex(), b"")?;
+                tell_poison(files, *id)?;
             }
         }
         let mut poison = ids(files, "poison")?;
         poison.retain(|id| open.binary_search(id).is_ok());
         Ok(poison)
+    }
+}
+
+fn tell_poison(files: &Files, id: JobId) -> Result<(), Error> {
+    let name = id.hex();
+    match files.exists("poison", &name) {
+        true => Ok(()),
+        false => files.write("poison", &name, b""),
     }
 }
 
