@@ -196,8 +196,14 @@ impl Watch {
     /// How it went, how it stands now at the end.
     pub fn samples(&self) -> Vec<Sample> {
         let mut samples = self.log.series.samples();
-        let (now, _) = self.counters();
-        if samples.last().is_some_and(|last| now != *last) {
+        let (mut now, _) = self.counters();
+        let Some(last) = samples.last() else {
+            return samples;
+        };
+        // A folder may hold more than its log knows yet: findings of a batch that is still running, or
+        // was given up and will be repeated.
+        (now.bugs, now.slow) = (last.bugs, last.slow);
+        if now != *last {
             samples.push(now);
         }
         samples
