@@ -27,6 +27,9 @@ const RESPONSE_TIME: Duration = Duration::from_secs(30);
 /// What is still coming after a refusal is read for so long, so that the refusal arrives.
 const FAREWELL_TIME: Duration = Duration::from_millis(500);
 
+/// The same where others wait to be heard.
+const SHORT_FAREWELL_TIME: Duration = Duration::from_millis(50);
+
 /// Who may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -171,7 +174,7 @@ pub fn serve(mut stream: TcpStream, reach: Reach, answer: impl FnOnce(&Request) 
     let _ = write(&mut stream, &response, is_head);
     let _ = stream.shutdown(Shutdown::Write);
     if request.is_err() {
-        drain(&mut stream);
+        drain(&mut stream, FAREWELL_TIME);
     }
 }
 
@@ -179,9 +182,11 @@ pub fn serve(mut stream: TcpStream, reach: Reach, answer: impl FnOnce(&Request) 
 pub fn turn_away(mut stream: TcpStream) {
     let refusal = Response::refusal(503, "too many connections, try again");
     // Fits what a system keeps for a connection: nobody waits.
-    let _ = stream.set_write_timeout(Some(FAREWELL_TIME));
+    let _ = stream.set_write_timeout(Some(SHORT_FAREWELL_TIME));
     let _ = stream.write_all(refusal.head().as_bytes());
     let _ = stream.write_all(&refusal.body);
+    let _ = stream.shutdown(Shutdown::Write);
+    drain(&mut stream, SHORT_FAREWELL_TIME);
 }
 
 /// Reads the request; errs with a refusal, or with nothing when nobody is there any more.
@@ -312,8 +317,8 @@ fn write(stream: &mut TcpStream, response: &Response, is_head: bool) -> std::io:
 
 /// Reads on for a moment: what is closed with something unread is reset, and the client may never see
 /// what we said.
-fn drain(stream: &mut TcpStream) {
-    let end = Instant::now() + FAREWELL_TIME;
+fn drain(stream: &mut TcpStream, time: Duration) {
+    let end = Instant::now() + time;
     let mut part = [0; 4_096];
     loop {
         let left = end.saturating_duration_since(Instant::now());
