@@ -60,7 +60,7 @@ pub struct Summary {
     pub execs: u64,
     /// Time of all sessions, in milliseconds.
     pub elapsed_ms: u64,
-    /// Rate over the last part of that time.
+    /// Of a running campaign the rate over the last part of that time, else over all of it.
     pub execs_per_sec: u64,
     /// Edges reached.
     pub edges: u64,
@@ -199,7 +199,10 @@ pub fn summary(index: usize, watch: &Watch) -> Summary {
         },
         execs: now.execs,
         elapsed_ms: now.elapsed_ms,
-        execs_per_sec: rates.last().map_or(whole, |(_, rate)| *rate),
+        execs_per_sec: match (life, rates.last()) {
+            (Life::Running, Some((_, rate))) => *rate,
+            _ => whole,
+        },
         edges: now.edges,
         edges_total: watch.edges_total(),
         corpus: now.corpus,
