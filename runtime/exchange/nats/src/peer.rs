@@ -8,6 +8,7 @@
 use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use async_nats::Request;
 use async_nats::client::RequestErrorKind;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
@@ -249,8 +250,11 @@ impl Peer {
     pub(crate) async fn next_job(&self) -> Result<Option<Handed>, Error> {
         let stream = self.link.layout.stream(Place::Work);
         let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{WORKERS}");
-        let message = self.link.client.request(subject, ONE.into()).await;
-        let message = match message {
+        // In an inbox of its own: a job arrives under its own subject, by which the client's shared one
+        // would not know whose answer it is.
+        let client = &self.link.client;
+        let request = Request::new().payload(ONE.into()).inbox(client.new_inbox());
+        let message = match client.send_request(subject, request).await {
             // What a message with a forged status looks like, too.
             Err(e) if e.kind() == RequestErrorKind::NoResponders => {
                 self.confirm(Place::Work).await?;
