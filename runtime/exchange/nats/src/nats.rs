@@ -329,10 +329,9 @@ async fn believe<T: Record>(
     let Some(stored) = stored else {
         return Ok(None);
     };
-    let Some(record) = peer.unpack(stored.payload).await? else {
-        return Ok(None);
-    };
-    let record = decode::<T>(&record).ok().filter(is_right);
+    let record = peer.unpack(stored.payload).await?;
+    let record = record.and_then(|record| decode::<T>(&record).ok());
+    let record = record.filter(is_right);
     if record.is_none() {
         peer.refuse();
     }
@@ -355,14 +354,22 @@ async fn claim(peer: &Peer, lease: Duration) -> Result<Option<Claim>, Error> {
             peer.end_job(&handed.token).await?;
             continue;
         };
-        let record = peer.unpack(handed.payload).await?;
-        let Some(job) = record
-            .and_then(|record| decode::<Job>(&record).ok())
-            .filter(|job| job.id() == id)
-        else {
-            peer.refuse();
-            peer.end_job(&handed.token).await?;
-            continue;
+        let job = match peer.unpack(handed.payload).await? {
+            None => Err(Malformed::Bytes("no body".into())),
+            Some(record) => decode::<Job>(&record),
+        };
+        let job = match job {
+            Ok(job) if job.id() == id => job,
+            // Somebody newer asks for it, and somebody newer may do it.
+            Err(Malformed::Version(_)) => {
+                peer.refuse();
+                continue;
+            }
+            _ => {
+                peer.refuse();
+                peer.end_job(&handed.token).await?;
+                continue;
+            }
         };
         // Somebody finished it, and could not say so to the queue.
         if peer.last(Place::Result, &id.hex()).await?.is_some() {
@@ -489,10 +496,11 @@ async fn current(peer: &Peer, session: Session, key: &Key) -> Result<Current, Er
     };
     let revision = revision(session, stored.sequence);
     let value = peer.unpack(stored.payload).await?;
-    Ok(Current {
-        revision,
-        value: value.filter(|value| value.len() <= VALUE_BYTES_MOST),
-    })
+    let value = value.filter(|value| value.len() <= VALUE_BYTES_MOST);
+    if value.is_none() {
+        peer.refuse();
+    }
+    Ok(Current { revision, value })
 }
 
 /// A message's number as a revision. Numbers begin anew when a server forgets: what was read from

@@ -157,17 +157,13 @@ impl Peer {
         Ok(body::chunked(&hashes))
     }
 
-    /// The record that a message is; `None`, and counted, if it is none.
+    /// The record that a message is; `None` if it is none.
     pub(crate) async fn unpack(&self, payload: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
-        let record = match body::read(&payload) {
-            None => None,
-            Some(Body::Whole(record)) => Some(record.to_vec()),
-            Some(Body::Chunks(hashes)) => self.join(hashes).await?,
-        };
-        if record.is_none() {
-            self.refuse();
+        match body::read(&payload) {
+            None => Ok(None),
+            Some(Body::Whole(record)) => Ok(Some(record.to_vec())),
+            Some(Body::Chunks(hashes)) => self.join(hashes).await,
         }
-        Ok(record)
     }
 
     async fn join(&self, hashes: Vec<Hash>) -> Result<Option<Vec<u8>>, Error> {
