@@ -96,7 +96,9 @@ mod tests {
             "nats://me:secret@:x/png",
         ];
         for text in wrong {
-            let error = Address::parse(text).err().unwrap_or_else(|| panic!("{text}"));
+            let error = Address::parse(text)
+                .err()
+                .unwrap_or_else(|| panic!("{text}"));
             assert!(!error.to_string().contains("secret"), "{error}");
         }
     }

@@ -54,7 +54,9 @@ fn relay(address: &str) -> ExitCode {
     match nats.wait(PATIENCE) {
         Ok(()) => eprintln!("sandglass-nats: joined {address}"),
         Err(Error::Away(why)) => {
-            eprintln!("sandglass-nats: {address}: nobody there yet ({why}); going on, and trying on");
+            eprintln!(
+                "sandglass-nats: {address}: nobody there yet ({why}); going on, and trying on"
+            );
         }
         Err(error) => return fail(2, &format!("{}: {error}", address.server())),
     }

@@ -108,9 +108,9 @@ impl Nats {
         let mut state = self.peer.link.state.clone();
         let settled = state.wait_for(|state| !matches!(state, State::Away(_)));
         // Whether it came in time is what the session tells.
-        let _ = self.runtime.block_on(async {
-            tokio::time::timeout(most, settled).await.is_ok()
-        });
+        let _ = self
+            .runtime
+            .block_on(async { tokio::time::timeout(most, settled).await.is_ok() });
         self.session().map(drop)
     }
 
@@ -154,9 +154,7 @@ impl Nats {
             let work = std::pin::pin!(tokio::time::timeout(deadline, work(&peer, session)));
             match select(work, over).await {
                 Either::Left((Ok(done), _)) => done,
-                Either::Left((Err(_), _)) => {
-                    Err(Error::Away(format!("no answer in {deadline:?}")))
-                }
+                Either::Left((Err(_), _)) => Err(Error::Away(format!("no answer in {deadline:?}"))),
                 Either::Right(_) => Err(Error::Away("the connection broke".into())),
             }
         });
@@ -190,9 +188,8 @@ impl Exchange for Nats {
         let from = cursor.clone();
         let is_compared = self.joined == Some(self.compared);
         let patience = self.settings.deadline / 2;
-        let (entries, after) = self.run(async |peer, _| {
-            tail(peer, &from, most, is_compared, patience).await
-        })?;
+        let (entries, after) =
+            self.run(async |peer, _| tail(peer, &from, most, is_compared, patience).await)?;
         self.compared = self.joined.unwrap_or_default();
         *cursor = after;
         Ok(entries)
@@ -311,7 +308,9 @@ impl Exchange for Nats {
 impl Nats {
     /// The mark of a claim of this campaign; nothing else may become a subject that we send to.
     fn token(&self, claim: &Claim) -> Result<String, Error> {
-        let numbers = claim.token.strip_prefix(&self.peer.link.layout.lease_prefix());
+        let numbers = claim
+            .token
+            .strip_prefix(&self.peer.link.layout.lease_prefix());
         let is_mark = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         match numbers {
             Some(numbers) if is_mark(numbers) && !numbers.is_empty() => Ok(claim.token.clone()),
@@ -465,10 +464,7 @@ async fn position(
 }
 
 /// The name of the message of that number, and the entry that it is, with its size, if it is one.
-async fn entry_at(
-    peer: &Peer,
-    sequence: u64,
-) -> Result<(String, Option<(Entry, usize)>), Error> {
+async fn entry_at(peer: &Peer, sequence: u64) -> Result<(String, Option<(Entry, usize)>), Error> {
     let stored = match peer.at(Place::Corpus, sequence).await? {
         At::Message(stored) => stored,
         At::Hole => return Ok((String::new(), None)),
@@ -483,7 +479,10 @@ async fn entry_at(
     let entry = believe(peer, Some(stored), |entry: &Entry| is_named(entry.id())).await?;
     let entry = entry.map(|entry| {
         let choices = entry.choices.as_ref().map_or(0, String::len);
-        let edges = entry.claim.as_ref().map_or(0, |claim| 8 * claim.edges.len());
+        let edges = entry
+            .claim
+            .as_ref()
+            .map_or(0, |claim| 8 * claim.edges.len());
         let size = entry.input.len() + choices + edges;
         (entry, size)
     });

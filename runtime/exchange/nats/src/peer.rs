@@ -88,7 +88,12 @@ impl Peer {
     }
 
     /// Stores a record under a name, unless one is there.
-    pub(crate) async fn keep(&self, place: Place, name: &str, record: &[u8]) -> Result<Offered, Error> {
+    pub(crate) async fn keep(
+        &self,
+        place: Place,
+        name: &str,
+        record: &[u8],
+    ) -> Result<Offered, Error> {
         let body = self.pack(record).await?;
         let message = PublishMessage::build().payload(body.into());
         Ok(match self.publish(place, name, message).await? {
@@ -112,12 +117,22 @@ impl Peer {
     }
 
     /// Stores a record under a name, in place of what is there.
-    pub(crate) async fn replace(&self, place: Place, name: &str, record: &[u8]) -> Result<(), Error> {
+    pub(crate) async fn replace(
+        &self,
+        place: Place,
+        name: &str,
+        record: &[u8],
+    ) -> Result<(), Error> {
         let message = PublishMessage::build().payload(self.pack(record).await?.into());
         self.publish(place, name, message).await.map(drop)
     }
 
-    async fn publish(&self, place: Place, name: &str, message: PublishMessage) -> Result<Put, Error> {
+    async fn publish(
+        &self,
+        place: Place,
+        name: &str,
+        message: PublishMessage,
+    ) -> Result<Put, Error> {
         let subject = self.link.layout.subject(place, name);
         let acknowledged = match self.link.jetstream.send_publish(subject, message).await {
             Ok(waiting) => waiting.await,
@@ -130,7 +145,9 @@ impl Peer {
         if error.kind() == PublishErrorKind::WrongLastSequence {
             return Ok(Put::Taken);
         }
-        let answer = error.source().and_then(|e| e.downcast_ref::<jetstream::Error>());
+        let answer = error
+            .source()
+            .and_then(|e| e.downcast_ref::<jetstream::Error>());
         match answer {
             // The one code for whatever its store refuses; only the text tells which.
             Some(e) if e.to_string().contains("maximum messages per subject") => Ok(Put::Taken),
@@ -282,7 +299,12 @@ impl Peer {
     /// Takes a job off the queue; whoever else has it may do so too.
     pub(crate) async fn end_job(&self, token: &str) -> Result<(), Error> {
         self.leases.release(token);
-        match self.link.client.request(token.to_owned(), DONE.into()).await {
+        match self
+            .link
+            .client
+            .request(token.to_owned(), DONE.into())
+            .await
+        {
             Ok(_) => Ok(()),
             // The queue is gone, and the job with it.
             Err(e) if e.kind() == RequestErrorKind::NoResponders => Ok(()),

@@ -79,7 +79,9 @@ fn of_many_at_once_one_writes() {
     let mut before = Revision(0);
     for _ in 0..3 {
         let winners: usize = std::thread::scope(|scope| {
-            let put = |client: &mut Nats| usize::from(retry(|| client.put_if(&key, before, b"x")).is_ok());
+            let put = |client: &mut Nats| {
+                usize::from(retry(|| client.put_if(&key, before, b"x")).is_ok())
+            };
             let tries: Vec<_> = clients
                 .iter_mut()
                 .map(|client| scope.spawn(move || put(client)))
@@ -116,7 +118,10 @@ fn a_server_that_forgot_is_told_apart() {
     }
     retry(|| other.put_if(&key, Revision(0), b"new")).expect("nothing was there");
     let told = client.tail(&mut cursor, 9);
-    assert!(matches!(told, Err(Error::Away(_))), "that it was away is told once");
+    assert!(
+        matches!(told, Err(Error::Away(_))),
+        "that it was away is told once"
+    );
     let anew: Vec<Entry> = retry(|| client.tail(&mut cursor, 9));
     assert_eq!(anew.len(), 5, "read from the beginning");
     let there = retry(|| client.put_if(&key, old, b"mine")).expect_err("it was another stream's");

@@ -37,7 +37,10 @@ fn two(world: &World, entries: u64, shared: u64, pace_us: u64) -> [Player; 2] {
     [("a", 1), ("b", 2)].map(|(worker, seed)| {
         let player = world.player("corpus", "test", worker);
         let player = player.with("seed", seed).with("pace_us", pace_us);
-        player.with("entries", entries).with("shared", shared).start()
+        player
+            .with("entries", entries)
+            .with("shared", shared)
+            .start()
     })
 }
 
@@ -92,7 +95,9 @@ fn what_was_acknowledged_is_there_after_a_kill_without_anybody_offering_it_again
     }
     let mut world = World::new();
     let mut players = two(&world, 400, 100, 200);
-    until("a burst", || players.iter().all(|p| p.number("offered") > 100));
+    until("a burst", || {
+        players.iter().all(|p| p.number("offered") > 100)
+    });
     world.kill();
     players.iter_mut().for_each(Player::kill);
     world.start();
@@ -111,7 +116,9 @@ fn a_store_that_is_deleted_is_filled_again_from_the_truths() {
     let all = union(&[1, 2], 200, 100);
     let mut players = two(&world, 200, 100, 0);
     until("both have all", || {
-        players.iter().all(|p| p.number("truth") == all.len() as u64)
+        players
+            .iter()
+            .all(|p| p.number("truth") == all.len() as u64)
     });
     world.kill();
     std::fs::remove_dir_all(&world.store).expect("a store");
@@ -128,7 +135,9 @@ fn a_server_may_come_late() {
     let all = union(&[1, 2], 100, 50);
     let mut players = two(&world, 100, 50, 0);
     until("they go on without a server", || {
-        players.iter().all(|p| p.number("plan") == 0 && p.number("aways") > 20)
+        players
+            .iter()
+            .all(|p| p.number("plan") == 0 && p.number("aways") > 20)
     });
     assert!(players.iter().all(|p| p.number("offered") == 0));
     world.start();
@@ -187,13 +196,17 @@ fn what_waits_for_a_silent_server_is_bounded() {
     until("it offers", || player.number("offered") > 50);
     let before = player.memory();
     world.proxy.set(Mode::Silent);
-    until("it has found everything meanwhile", || player.number("plan") == 0);
+    until("it has found everything meanwhile", || {
+        player.number("plan") == 0
+    });
     // Its own truth is in memory: 30 large entries, twice while one is offered. No queue comes on top.
     let own = 30 * (600 << 10) * 2;
     let grown = player.memory().saturating_sub(before);
     assert!(grown < own + (24 << 20), "{grown} bytes more");
     world.proxy.set(Mode::Pass);
-    until("all is offered", || player.number("owed") == 0 && player.number("truth") == 3000);
+    until("all is offered", || {
+        player.number("owed") == 0 && player.number("truth") == 3000
+    });
     player.stop();
     assert_eq!(world.ids("test"), union(&[1], 3000, 0));
 }
@@ -209,15 +222,25 @@ fn a_worker_killed_again_and_again_loses_nothing_acknowledged() {
         let player = world.player("corpus", "test", "a");
         let mut player = player.with("entries", 400).with("pace_us", 500).start();
         let goal = 20 * (round + 1);
-        until("some work", || player.number("truth") > goal || player.number("plan") == 0);
+        until("some work", || {
+            player.number("truth") > goal || player.number("plan") == 0
+        });
         player.kill();
         let kept = acknowledged(&world, "a");
-        assert!(kept.is_subset(&world.ids("test")), "something acknowledged is lost");
-        assert!(kept.is_subset(&truth(&world, "a")), "something was offered before it was kept");
+        assert!(
+            kept.is_subset(&world.ids("test")),
+            "something acknowledged is lost"
+        );
+        assert!(
+            kept.is_subset(&truth(&world, "a")),
+            "something was offered before it was kept"
+        );
     }
     let player = world.player("corpus", "test", "a");
     let mut player = player.with("entries", 400).start();
-    until("the rest", || player.number("truth") == 400 && player.number("owed") == 0);
+    until("the rest", || {
+        player.number("truth") == 400 && player.number("owed") == 0
+    });
     player.stop();
     assert_eq!(world.ids("test"), all);
 }
@@ -256,11 +279,19 @@ fn a_job_whose_worker_dies_is_done_by_another() {
     dying.kill();
     let lost: Vec<String> = dying.lines();
     let others = ["b", "c", "d", "e"].map(|worker| world.player("work", "test", worker).start());
-    until("all is done", || results(&mut client, &jobs).len() == jobs.len());
+    until("all is done", || {
+        results(&mut client, &jobs).len() == jobs.len()
+    });
     let claimed = lost.iter().rfind(|line| line.starts_with("claimed"));
-    let name = claimed.expect("it claimed").split(' ').nth(1).expect("a name");
+    let name = claimed
+        .expect("it claimed")
+        .split(' ')
+        .nth(1)
+        .expect("a name");
     assert!(
-        others.iter().any(|p| p.has_said(&format!("claimed {name} deliveries=2"))),
+        others
+            .iter()
+            .any(|p| p.has_said(&format!("claimed {name} deliveries=2"))),
         "the dead worker's job was handed on"
     );
     assert_eq!(retry(|| client.submit(&jobs[0])), Offered::Known);
@@ -284,7 +315,9 @@ fn a_worker_that_sleeps_past_its_lease_changes_nothing() {
     until("the other has done it", || other.has_said("finished"));
     let first = results(&mut client, &jobs);
     sleeper.signal("-CONT");
-    until("the sleeper has done it too", || sleeper.has_said("finished"));
+    until("the sleeper has done it too", || {
+        sleeper.has_said("finished")
+    });
     assert_eq!(results(&mut client, &jobs), first);
     assert_eq!(first.len(), 1);
     assert!(retry(|| client.claim(Duration::from_secs(1))).is_none());
@@ -338,7 +371,9 @@ fn a_job_that_kills_its_workers_is_put_aside() {
     assert_eq!(retry(|| client.poisoned()), [jobs[0].id()]);
     assert_eq!(retry(|| client.submit(&jobs[0])), Offered::Known);
     let mut player = world.player("work", "test", "b").start();
-    until("the good job is done", || results(&mut client, &jobs).len() == 1);
+    until("the good job is done", || {
+        results(&mut client, &jobs).len() == 1
+    });
     player.stop();
 }
 
@@ -379,8 +414,14 @@ fn a_full_disk_at_the_server_is_told_and_got_over() {
     world.start();
     let all = union(&[1, 2], 900, 0);
     let mut players = two(&world, 900, 0, 0);
-    until("the disk is full", || players.iter().all(|p| p.number("aways") > 20));
-    assert!(players.iter().all(|p| p.number("plan") == 0 || p.number("loops") > 0));
+    until("the disk is full", || {
+        players.iter().all(|p| p.number("aways") > 20)
+    });
+    assert!(
+        players
+            .iter()
+            .all(|p| p.number("plan") == 0 || p.number("loops") > 0)
+    );
     // An operator makes space, and starts the server anew: 2.9 switches its JetStream off when it is full.
     disk.grow();
     world.kill();
@@ -461,7 +502,9 @@ fn a_date_that_jumps_changes_nothing() {
         until("a job more", || results(&mut client, &jobs).len() > number);
         std::fs::write(&date, format!("{jump}\n")).expect("a date");
     }
-    until("all is done", || results(&mut client, &jobs).len() == jobs.len());
+    until("all is done", || {
+        results(&mut client, &jobs).len() == jobs.len()
+    });
     let lines = player.lines();
     let again = lines.iter().filter(|line| line.contains("deliveries=2"));
     assert_eq!(again.count(), 0, "no lease ended before its time");

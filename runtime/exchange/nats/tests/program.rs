@@ -25,19 +25,24 @@ fn said(script: &mut String, shown: &str, arguments: &[&str]) {
     let output = output.expect("the program starts");
     writeln!(script, "$ sandglass-nats {shown}").expect("a string");
     for bytes in [&output.stdout, &output.stderr] {
-        script.push_str(&String::from_utf8_lossy(bytes).replace(shown, "ADDRESS"));
+        script.push_str(&String::from_utf8_lossy(bytes));
     }
     let code = output.status.code().expect("no signal");
     writeln!(script, "exit code {code}\n").expect("a string");
 }
 
 fn compare(script: &str, name: &str) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, script).expect("a golden file");
     }
     let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(script, golden, "{name} is not what it says; BLESS=1 updates it");
+    assert_eq!(
+        script, golden,
+        "{name} is not what it says; BLESS=1 updates it"
+    );
 }
 
 #[test]
@@ -59,7 +64,11 @@ fn what_it_says_without_a_server() {
         said(&mut script, address, &[address]);
     }
     // Nobody listens on the port of discarded packets; it goes on until stdin ends, at once.
-    said(&mut script, "nats://127.0.0.1:9/png", &["nats://127.0.0.1:9/png"]);
+    said(
+        &mut script,
+        "nats://127.0.0.1:9/png",
+        &["nats://127.0.0.1:9/png"],
+    );
     compare(&script, "program.txt");
 }
 
@@ -78,10 +87,16 @@ fn what_it_says_with_a_server() {
     let mut world = World::new();
     say(&world, "(a server with JetStream)", "png");
     {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(other_settings(&world));
     }
-    say(&world, "(a stream of that name with other settings)", "taken");
+    say(
+        &world,
+        "(a stream of that name with other settings)",
+        "taken",
+    );
     world.kill();
     world.configuration = "authorization { user: me, password: secret }".into();
     world.start();
@@ -162,7 +177,9 @@ fn it_ends_when_its_campaign_does() {
     let world = World::new();
     let (mut relay, exchange) = Relay::start(program(), &world.url("test"));
     drop(exchange);
-    world::until("it ends", || relay.child.try_wait().expect("ours").is_some());
+    world::until("it ends", || {
+        relay.child.try_wait().expect("ours").is_some()
+    });
     assert!(relay.child.wait().expect("ours").success());
 }
 
@@ -172,9 +189,20 @@ fn it_speaks_tls() {
         return;
     }
     let mut world = World::empty();
-    let (key, certificate) = (world.folder.path().join("key"), world.folder.path().join("cert"));
+    let (key, certificate) = (
+        world.folder.path().join("key"),
+        world.folder.path().join("cert"),
+    );
     let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+        ])
         .args(["-days", "2", "-subj", "/CN=localhost"])
         .args(["-addext", "subjectAltName=DNS:localhost"])
         .args(["-addext", "basicConstraints=critical,CA:FALSE"])

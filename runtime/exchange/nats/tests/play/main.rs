@@ -27,7 +27,11 @@ use sandglass_nats::{Address, Nats, Settings};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let mut next = || arguments.next().expect("play MODE URL WORKER TRUTH KEY=VALUE…");
+    let mut next = || {
+        arguments
+            .next()
+            .expect("play MODE URL WORKER TRUTH KEY=VALUE…")
+    };
     let (mode, url, worker, truth) = (next(), next(), next(), next());
     let settings: BTreeMap<String, u64> = arguments
         .map(|word| {
@@ -197,10 +201,7 @@ impl Player {
         }
     }
 
-    fn timed<T>(
-        &mut self,
-        what: impl FnOnce(&mut Nats) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn timed<T>(&mut self, what: impl FnOnce(&mut Nats) -> Result<T, Error>) -> Result<T, Error> {
         let started = Instant::now();
         let done = what(&mut self.nats);
         self.slowest = self.slowest.max(started.elapsed());

@@ -1,4 +1,5 @@
 //! What tests and their players share: seeded entries, a campaign's truth in a file.
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::collections::BTreeMap;
 use std::io::Write;

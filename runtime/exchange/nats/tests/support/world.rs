@@ -1,4 +1,5 @@
 //! What faults are made with: a real server, a proxy before it, players as processes.
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -100,7 +101,7 @@ impl World {
         let mut port = None;
         until("the server tells its port", || {
             let text = std::fs::read_to_string(&ports).unwrap_or_default();
-            let after = text.split("nats://127.0.0.1:").nth(1).unwrap_or_default();
+            let after = text.split("://127.0.0.1:").nth(1).unwrap_or_default();
             let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
             port = digits.parse().ok().filter(|_| after.contains(']'));
             port.is_some()
@@ -131,10 +132,13 @@ impl World {
 
     /// A client in this process.
     pub(crate) fn join(&self, campaign: &str) -> Nats {
-        let address = Address::parse(&self.url(campaign)).expect("an address");
-        let mut nats = Nats::open(&address, SETTINGS).expect("a client");
-        nats.wait(PATIENCE).expect("a server");
-        nats
+        join(&self.url(campaign))
+    }
+
+    /// The same, past the proxy.
+    pub(crate) fn join_directly(&self, campaign: &str) -> Nats {
+        let port = self.proxy.to.load(Ordering::Relaxed);
+        join(&format!("nats://127.0.0.1:{port}/{campaign}"))
     }
 
     /// All entries that the server has. Each record of the stream is one of them, or refused.
@@ -167,6 +171,13 @@ impl Drop for World {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn join(url: &str) -> Nats {
+    let address = Address::parse(url).expect("an address");
+    let mut nats = Nats::open(&address, SETTINGS).expect("a client");
+    nats.wait(PATIENCE).expect("a server");
+    nats
 }
 
 /// Reads everything, from the beginning.
@@ -270,7 +281,9 @@ impl Player {
     pub(crate) fn stop(&mut self) {
         drop(self.stdin.take());
         let child = &mut self.child;
-        until("a player ends", || child.try_wait().expect("ours").is_some());
+        until("a player ends", || {
+            child.try_wait().expect("ours").is_some()
+        });
         assert!(child.wait().expect("ours").success(), "a player failed");
     }
 
@@ -390,7 +403,14 @@ fn pump(mut from: TcpStream, mut to: TcpStream, mode: &Mutex<Mode>, is_down: boo
         let count = match from.read(&mut bytes) {
             Ok(0) => break,
             Ok(count) => count,
-            Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => continue,
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                ) =>
+            {
+                continue;
+            }
             Err(_) => break,
         };
         if let Mode::Late(milliseconds) = now {
