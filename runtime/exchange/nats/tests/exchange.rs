@@ -128,6 +128,47 @@ fn a_server_that_forgot_is_told_apart() {
     assert_eq!(there.value.as_deref(), Some(&b"new"[..]));
 }
 
+/// As after a power cut: the store is as it was some messages ago, and has grown a new end since.
+#[test]
+fn a_server_that_lost_its_end_is_read_again() {
+    if !is_there() {
+        return;
+    }
+    let mut world = World::new();
+    let mut client = world.join("test");
+    let offer = |client: &mut Nats, n| retry(|| client.offer(&support::entry(1, n, "a")));
+    for n in 0..3 {
+        offer(&mut client, n);
+    }
+    world.kill();
+    let old = world.folder.path().join("old");
+    copy(&world.store, &old);
+    world.start();
+    for n in 3..6 {
+        offer(&mut client, n);
+    }
+    let mut cursor = Cursor::default();
+    assert_eq!(retry(|| client.tail(&mut cursor, 9)).len(), 6);
+    world.kill();
+    std::fs::remove_dir_all(&world.store).expect("a store");
+    copy(&old, &world.store);
+    world.start();
+    let mut other = world.join("test");
+    for n in 10..14 {
+        offer(&mut other, n);
+    }
+    let anew = retry(|| client.tail(&mut cursor, 9));
+    assert_eq!(anew.len(), 7, "read from the beginning");
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let status = std::process::Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .status();
+    assert!(status.expect("cp").success());
+}
+
 #[test]
 fn while_nobody_is_there_it_says_so_at_once() {
     let world = World::empty();
