@@ -163,9 +163,14 @@ fn values_results_and_beats_of_an_enemy_are_refused() {
     assert_eq!(there.value, None);
     let put = retry(|| client.put_if(&key, there.revision, b"honest"));
     assert!(put.expect("garbage can be replaced") > Revision(0));
+    // A chunk that is another than its hash.
+    let of_what = blake3::hash(b"what");
+    enemy.publish(&format!("k.test.{}", of_what.to_hex()), b"not what");
+    enemy.publish("v.test.winner", &[&[1], &of_what.as_bytes()[..]].concat());
+    assert_eq!(retry(|| client.get(&key)).value, None);
     enemy.publish("v.test.no%key", &whole(b"x"));
     assert_eq!(retry(|| client.keys()), [key]);
-    assert_eq!(client.refused(), 4);
+    assert_eq!(client.refused(), 5);
 
     let of_another = JobResult {
         job: job(2).id(),
@@ -176,7 +181,7 @@ fn values_results_and_beats_of_an_enemy_are_refused() {
         &whole(&encode(&of_another)),
     );
     assert_eq!(retry(|| client.result(job(1).id())), None);
-    assert_eq!(client.refused(), 5);
+    assert_eq!(client.refused(), 6);
 }
 
 fn job(number: u8) -> Job {
