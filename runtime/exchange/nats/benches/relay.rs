@@ -9,26 +9,31 @@ mod support;
 #[path = "../tests/support/world.rs"]
 mod world;
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sandglass_exchange::folder::Folder;
+use sandglass_exchange::pipe::PipeExchange;
 use sandglass_exchange::random::Random;
 use sandglass_exchange::{Cursor, Entry, Exchange, WorkerId};
 use sandglass_nats::Nats;
 use world::{World, resident, retry};
 
-/// Rounds of each measurement.
-const ROUNDS: usize = 5;
+const MIB: f64 = 1048576.0;
 
 fn main() {
     let is_whole = std::env::args().any(|argument| argument == "--bench");
     if !world::is_there() {
         return;
     }
-    let count = if is_whole { 20_000 } else { 200 };
+    let (count, rounds) = if is_whole { (20_000, 5) } else { (200, 1) };
     let entries: Vec<Entry> = (0..count).map(entry).collect();
-    println!("{count} entries of 1 KiB, {ROUNDS} rounds: median [least … most]");
-    let mut sums = vec![plain_appends(&entries), folder(&entries), nats(&entries)];
+    println!("{count} entries of 1 KiB, {rounds} rounds: median [least … most]");
+    let mut sums = vec![
+        plain_appends(&entries, rounds),
+        folder(&entries, rounds),
+        nats(&entries, rounds),
+    ];
     sums.dedup();
     assert_eq!(sums.len(), 1, "all three read the same");
     println!("checksum {:016x}", sums[0]);
@@ -52,12 +57,12 @@ fn checksum(entries: &[Entry]) -> u64 {
 }
 
 /// The control: no exchange can be quicker than this.
-fn plain_appends(entries: &[Entry]) -> u64 {
+fn plain_appends(entries: &[Entry], rounds: usize) -> u64 {
     let folder = tempfile::tempdir().expect("a folder");
     let mut sum = 0;
     let mut written = Vec::new();
     let mut read = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let path = folder.path().join(round.to_string());
         let started = Instant::now();
         let mut file = std::fs::File::create(&path).expect("a file");
@@ -75,10 +80,10 @@ fn plain_appends(entries: &[Entry]) -> u64 {
     sum
 }
 
-fn folder(entries: &[Entry]) -> u64 {
+fn folder(entries: &[Entry], rounds: usize) -> u64 {
     let mut sum = 0;
     let (mut offered, mut known, mut replayed) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let folder = tempfile::tempdir().expect("a folder");
         let join = |name: &str| {
             Folder::join(&folder.path().join("x"), &WorkerId(name.into())).expect("a folder")
@@ -96,25 +101,25 @@ fn folder(entries: &[Entry]) -> u64 {
     sum
 }
 
-fn nats(entries: &[Entry]) -> u64 {
+fn nats(entries: &[Entry], rounds: usize) -> u64 {
     let mut sum = 0;
     let (mut offered, mut known, mut replayed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut four, mut server, mut client) = (Vec::new(), Vec::new(), Vec::new());
-    let mut seen = Vec::new();
-    for _ in 0..ROUNDS {
+    let (mut seen, mut piped) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
         let world = World::new();
         // Straight to the server: the proxy of the tests is not what is measured.
         let mut a = world.join_directly("test");
-        let before = resident(std::process::id());
         offered.push(offer(&mut a, entries));
         known.push(offer(&mut a, entries));
-        client
-            .push(resident(std::process::id()).saturating_sub(before) as f64 / f64::from(1 << 20));
         let mut b = world.join_directly("test");
         let (rate, found) = replay(&mut b);
         replayed.push(rate);
         sum = found;
-        server.push(resident(world.server_pid()) as f64 / f64::from(1 << 20));
+        server.push(resident(world.server_pid()) as f64 / MIB);
+        let (rate, bytes) = through_the_program(&world, &entries[..entries.len() / 4]);
+        piped.push(rate);
+        client.push(bytes as f64 / MIB);
         seen.extend(latencies(&mut a, &mut b, entries.len() as u64));
         four.push(four_at_once(&world, entries));
     }
@@ -128,7 +133,11 @@ fn nats(entries: &[Entry]) -> u64 {
         seen,
     );
     tell("nats: memory of the server", "MiB", server);
-    tell("nats: memory that the client took", "MiB", client);
+    tell(
+        "nats: memory of the program `sandglass-nats`",
+        "MiB",
+        client,
+    );
     sum
 }
 
@@ -144,6 +153,26 @@ fn replay(exchange: &mut dyn Exchange) -> (f64, u64) {
     let started = Instant::now();
     let found = world::all(exchange);
     (rate(found.len(), started), checksum(&found))
+}
+
+/// As a campaign has it; and the program's resident memory.
+fn through_the_program(world: &World, entries: &[Entry]) -> (f64, u64) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sandglass-nats"))
+        .arg(world.url_directly("piped"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let (reader, writer) = (child.stdout.take(), child.stdin.take());
+    let (reader, writer) = (reader.expect("piped"), writer.expect("piped"));
+    let mut exchange = PipeExchange::new(reader, writer, world::PATIENCE).expect("it answers");
+    let rate = offer(&mut exchange, entries);
+    replay(&mut exchange);
+    let bytes = resident(child.id());
+    drop(exchange);
+    child.wait().expect("ours");
+    (rate, bytes)
 }
 
 fn four_at_once(world: &World, entries: &[Entry]) -> f64 {

@@ -4,7 +4,6 @@
 //! once more when it is back: whoever hears that offers again what it has, since the server may have
 //! forgotten it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -238,10 +237,13 @@ impl Exchange for Nats {
 
     fn poisoned(&mut self) -> Result<Vec<JobId>, Error> {
         self.run(async |peer, _| {
-            let finished: BTreeSet<String> = peer.names(Place::Result).await?.into_iter().collect();
             let named = peer.names(Place::Poison).await?;
-            let left = named.iter().filter(|name| !finished.contains(*name));
-            Ok(left.filter_map(|name| JobId::from_hex(name)).collect())
+            let looked = stream::iter(named).map(|name| async move {
+                let is_finished = peer.last(Place::Result, &name).await?.is_some();
+                Ok::<_, Error>(JobId::from_hex(&name).filter(|_| !is_finished))
+            });
+            let left: Vec<Option<JobId>> = looked.buffered(WINDOW).try_collect().await?;
+            Ok(left.into_iter().flatten().collect())
         })
     }
 

@@ -212,7 +212,7 @@ fn it_speaks_tls() {
         .arg(&certificate)
         .output();
     if !made.is_ok_and(|output| output.status.success()) {
-        println!("skipped: no openssl that makes a certificate");
+        world::skip("no openssl that makes a certificate");
         return;
     }
     let (key, cert) = (key.display(), certificate.display());

@@ -27,9 +27,14 @@ pub(crate) fn is_there() -> bool {
     let found = Command::new("nats-server").arg("--version").output();
     let is_there = found.is_ok_and(|output| output.status.success());
     if !is_there {
-        println!("skipped: no nats-server in PATH; `apt-get install nats-server` brings one");
+        skip("no nats-server in PATH; `apt-get install nats-server` brings one");
     }
     is_there
+}
+
+/// Says why a test does nothing, past the capture of tests that pass.
+pub(crate) fn skip(why: &str) {
+    writeln!(std::io::stderr(), "skipped: {why}").expect("somebody listens");
 }
 
 /// Waits for something to become true.
@@ -137,8 +142,12 @@ impl World {
 
     /// The same, past the proxy.
     pub(crate) fn join_directly(&self, campaign: &str) -> Nats {
+        join(&self.url_directly(campaign))
+    }
+
+    pub(crate) fn url_directly(&self, campaign: &str) -> String {
         let port = self.proxy.to.load(Ordering::Relaxed);
-        join(&format!("nats://127.0.0.1:{port}/{campaign}"))
+        format!("nats://127.0.0.1:{port}/{campaign}")
     }
 
     /// All entries that the server has. Each record of the stream is one of them, or refused.
