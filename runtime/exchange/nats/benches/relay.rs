@@ -132,6 +132,11 @@ fn nats(entries: &[Entry], rounds: usize) -> u64 {
         "µs",
         seen,
     );
+    tell(
+        "nats: offered through the program and its pipe",
+        "/s",
+        piped,
+    );
     tell("nats: memory of the server", "MiB", server);
     tell(
         "nats: memory of the program `sandglass-nats`",

@@ -449,7 +449,8 @@ async fn position(
     let Some((made, name)) = place.split_once('/') else {
         return Ok(beginning);
     };
-    if made != created.to_string() || *sequence > last {
+    // The server has no number 0, not even to say that nothing is there.
+    if made != created.to_string() || *sequence > last || *sequence == 0 {
         return Ok(beginning);
     }
     let is_same = is_compared

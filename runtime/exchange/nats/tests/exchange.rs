@@ -136,6 +136,22 @@ fn a_server_that_forgot_is_told_apart() {
     assert_eq!(there.value.as_deref(), Some(&b"new"[..]));
 }
 
+#[test]
+fn a_cursor_of_an_empty_stream_outlives_its_server() {
+    if !is_there() {
+        return;
+    }
+    let mut world = World::new();
+    let mut client = world.join("test");
+    let mut cursor = Cursor::default();
+    assert!(retry(|| client.tail(&mut cursor, 9)).is_empty());
+    world.kill();
+    world.start();
+    assert!(retry(|| client.tail(&mut cursor, 9)).is_empty());
+    retry(|| client.offer(&support::entry(1, 1, "a")));
+    assert_eq!(retry(|| client.tail(&mut cursor, 9)).len(), 1);
+}
+
 /// As after a power cut: the store is as it was some messages ago, and has grown a new end since.
 #[test]
 fn a_server_that_lost_its_end_is_read_again() {
