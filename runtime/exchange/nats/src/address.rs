@@ -6,6 +6,7 @@
 use std::fmt;
 
 use async_nats::ServerAddr;
+use percent_encoding::percent_decode_str;
 
 /// Characters of a campaign's name.
 const NAME_MOST: usize = 64;
@@ -57,6 +58,16 @@ impl Address {
         })
     }
 
+    /// Name and password, if the address has any.
+    pub(crate) fn login(&self) -> Option<(String, String)> {
+        let plain = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let name = self.server.username()?;
+        Some((
+            plain(name),
+            plain(self.server.password().unwrap_or_default()),
+        ))
+    }
+
     /// Host and port.
     pub fn server(&self) -> String {
         format!("{}:{}", self.server.host(), self.server.port())
@@ -75,9 +86,14 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_its_password_is_not_shown() {
-        let address = Address::parse("nats://me:secret@host/png-1").ok().unwrap();
+        let address = Address::parse("nats://me:sec%3Aret@host/png-1")
+            .ok()
+            .unwrap();
         assert_eq!(address.to_string(), "campaign `png-1` at host:4222");
-        assert_eq!(address.server.password(), Some("secret"));
+        let login = Some(("me".into(), "sec:ret".into()));
+        assert_eq!(address.login(), login);
+        let address = Address::parse("nats://host/png").ok().unwrap();
+        assert_eq!(address.login(), None);
     }
 
     #[test]

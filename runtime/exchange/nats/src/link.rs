@@ -69,7 +69,11 @@ impl Link {
         let doubt = Arc::new(Notify::new());
         let trouble = Arc::new(Mutex::new("not connected yet".to_owned()));
         let (doubted, told) = (doubt.clone(), trouble.clone());
-        let client = ConnectOptions::new()
+        let options = match address.login() {
+            Some((name, password)) => ConnectOptions::with_user_and_password(name, password),
+            None => ConnectOptions::new(),
+        };
+        let client = options
             .name("sandglass-nats")
             .retry_on_initial_connect()
             .connection_timeout(CONNECT)

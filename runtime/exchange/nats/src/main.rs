@@ -1,7 +1,7 @@
 //! The program: a campaign's exchange on stdin and stdout, a NATS server behind it.
 //!
-//! Exit codes: 0 when stdin ends, 2 for a wrong invocation or a server that cannot be used, 3 when the
-//! pipe breaks.
+//! Exit codes: 0 when stdin ends, 2 for a wrong invocation, 3 when the pipe breaks. A server that is
+//! not there, or cannot be used as it is, is told and asked again: somebody may mend it.
 
 use std::io::{BufReader, BufWriter, Write};
 use std::process::ExitCode;
@@ -54,11 +54,10 @@ fn relay(address: &str) -> ExitCode {
     match nats.wait(PATIENCE) {
         Ok(()) => eprintln!("sandglass-nats: joined {address}"),
         Err(Error::Away(why)) => {
-            eprintln!(
-                "sandglass-nats: {address}: nobody there yet ({why}); going on, and trying on"
-            );
+            eprintln!("sandglass-nats: {address}: nobody there yet ({why}); trying on");
         }
-        Err(error) => return fail(2, &format!("{}: {error}", address.server())),
+        // The campaign hears the same from its first operation.
+        Err(error) => eprintln!("sandglass-nats: {address}: {error}; trying on"),
     }
     let reader = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     let writer = BufWriter::with_capacity(BUFFER, std::io::stdout().lock());

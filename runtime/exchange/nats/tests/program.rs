@@ -79,7 +79,12 @@ fn what_it_says_with_a_server() {
     }
     let mut script = String::new();
     let mut say = |world: &World, what: &str, campaign: &str| {
-        let url = world.url(campaign);
+        let url = match campaign.split_once('@') {
+            Some((password, campaign)) => world
+                .url(campaign)
+                .replace("://", &format!("://{password}@")),
+            None => world.url(campaign),
+        };
         let mut one = String::new();
         said(&mut one, what, &[&url]);
         script.push_str(&one.replace(&format!("127.0.0.1:{}", world.proxy.port), "SERVER"));
@@ -101,6 +106,7 @@ fn what_it_says_with_a_server() {
     world.configuration = "authorization { user: me, password: secret }".into();
     world.start();
     say(&world, "(a server that wants a password)", "png");
+    say(&world, "(the same, and its password)", "me:secret@png");
     world.kill();
     world.configuration = "max_payload: 4096".into();
     world.start();
