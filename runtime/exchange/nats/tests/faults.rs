@@ -218,10 +218,10 @@ fn a_worker_killed_again_and_again_loses_nothing_acknowledged() {
     }
     let world = World::new();
     let all = union(&[1], 400, 0);
-    for round in 0..10 {
+    for round in 0..50 {
         let player = world.player("corpus", "test", "a");
         let mut player = player.with("entries", 400).with("pace_us", 500).start();
-        let goal = 20 * (round + 1);
+        let goal = 8 * (round + 1);
         until("some work", || {
             player.number("truth") > goal || player.number("plan") == 0
         });

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sandglass_exchange::pipe::PipeExchange;
-use sandglass_exchange::{Exchange, conformance};
+use sandglass_exchange::{Error, Exchange, conformance};
 use world::{World, is_there};
 
 fn program() -> Command {
@@ -176,6 +176,26 @@ fn through_its_pipe_it_is_an_exchange() {
 }
 
 #[test]
+fn a_server_that_cannot_be_used_may_be_mended() {
+    if !is_there() {
+        return;
+    }
+    let mut world = World::empty();
+    let configuration = world.folder.path().join("plain.conf");
+    world.start_with(&configuration, "");
+    let (_relay, mut exchange) = Relay::start(program(), &world.url("test"));
+    match exchange.offer(&support::entry(1, 1, "a")) {
+        Err(Error::Failed(why)) => assert!(why.contains("no JetStream"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    world.kill();
+    world.start();
+    world::until("it is mended", || {
+        exchange.offer(&support::entry(1, 1, "a")).is_ok()
+    });
+}
+
+#[test]
 fn it_ends_when_its_campaign_does() {
     if !is_there() {
         return;
@@ -231,5 +251,5 @@ fn it_speaks_tls() {
     exchange.offer(&support::entry(1, 1, "a")).expect("kept");
     let (_relay, mut doubting) = Relay::start(program(), &url);
     let refused = doubting.offer(&support::entry(1, 1, "a"));
-    assert!(matches!(refused, Err(sandglass_exchange::Error::Away(_))));
+    assert!(matches!(refused, Err(Error::Away(_))));
 }
