@@ -44,6 +44,7 @@ mod profile;
 pub mod report;
 mod repro;
 pub mod run;
+pub mod serve;
 mod show;
 pub mod submit;
 mod triage;
@@ -99,6 +100,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Export(args) => export::run(args),
         Verb::Import(args) => export::import(args),
         Verb::Report(args) => report::run(args),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
         Verb::Init(args) => init::run(args),

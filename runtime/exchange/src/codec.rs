@@ -148,9 +148,28 @@ pub(crate) fn plain_bytes<T: Serialize>(value: &T) -> Vec<u8> {
         .expect("can be encoded into memory")
 }
 
+/// Bytes of memory that a length in a message may claim, for each byte of the message: an element of the costliest sequence
+/// takes one byte there, and 24 in memory.
+const CLAIM_EACH: usize = 32;
+
 /// What all of the bytes are in bincode, unchecked otherwise.
+///
+/// What a length may make us reserve grows with what was sent, not with what might have been: nine bytes that say that sixteen
+/// million follow cost nothing.
 pub(crate) fn plain<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
-    let config = bincode::config::standard().with_limit::<{ 4 * RECORD_BYTES_MOST }>();
+    const KIB: usize = 1 << 10;
+    let most = CLAIM_EACH.saturating_mul(bytes.len());
+    match () {
+        () if most <= KIB => plain_within::<T, KIB>(bytes),
+        () if most <= 16 * KIB => plain_within::<T, { 16 * KIB }>(bytes),
+        () if most <= 256 * KIB => plain_within::<T, { 256 * KIB }>(bytes),
+        () if most <= 4096 * KIB => plain_within::<T, { 4096 * KIB }>(bytes),
+        () => plain_within::<T, { 4 * RECORD_BYTES_MOST }>(bytes),
+    }
+}
+
+fn plain_within<T: DeserializeOwned, const MOST: usize>(bytes: &[u8]) -> Result<T, Malformed> {
+    let config = bincode::config::standard().with_limit::<MOST>();
     let (value, used) = bincode::serde::decode_from_slice(bytes, config)
         .map_err(|e| Malformed::Bytes(e.to_string()))?;
     match bytes.len() - used {

@@ -38,7 +38,7 @@ mod jobs;
 mod shards;
 mod values;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
@@ -75,11 +75,6 @@ impl Folder {
             files,
             refused: 0,
         })
-    }
-
-    /// The folder.
-    pub fn path(&self) -> PathBuf {
-        self.files.root().to_owned()
     }
 }
 

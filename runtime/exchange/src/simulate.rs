@@ -18,10 +18,14 @@
 //!
 //! It does not model: queues of the network, workers of different speed, values, jobs.
 
+mod calibrate;
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::random::Random;
+
+pub use calibrate::{SEEDS, calibrate, curves};
 
 /// Through what the workers talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,92 +211,26 @@ pub fn play(model: &Model, times: &[f64]) -> Outcome {
     run.outcome(times)
 }
 
-/// Curves of so many seeds are looked at together: one alone says little.
-pub const SEEDS: u64 = 9;
-
-/// How many goals had been found at each of `times`: the median of [`SEEDS`] seeds, and the least and the most.
-pub fn curves(model: &Model, times: &[f64]) -> Vec<[usize; 3]> {
-    let until = times.iter().copied().fold(0.0, f64::max);
-    let curves: Vec<Vec<usize>> = (0..SEEDS)
-        .map(|n| {
-            let seed = model.seed.wrapping_add(n);
-            let model = Model {
-                seed,
-                until,
-                ..model.clone()
-            };
-            play(&model, times).curve
-        })
-        .collect();
-    let at = |place: usize| {
-        let mut found: Vec<usize> = curves.iter().map(|curve| curve[place]).collect();
-        found.sort_unstable();
-        [found[found.len() / 2], found[0], found[found.len() - 1]]
+/// Each goal's probability for each execution, and the goal that has to be known first.
+pub fn law(model: &Model, random: &mut Random) -> Vec<(f64, Option<usize>)> {
+    let goal = |n: usize| {
+        let parent = (n >= model.roots.max(1)).then(|| random.below(n as u64) as usize);
+        let decades = (model.p_least / model.p_most).ln() * random.unit();
+        (model.p_most * decades.exp(), parent)
     };
-    (0..times.len()).map(at).collect()
-}
-
-/// The model whose one worker finds as many goals at these times (seconds, goals) as was measured: the
-/// nearest of a grid over the number of goals, those without a parent, and their probabilities.
-///
-/// The distance is the sum of squares of differences, each over what was measured. What it says about
-/// more executions than were measured is a guess: four workers can be foretold for a quarter of the time.
-/// `None` without points.
-pub fn calibrate(model: &Model, measured: &[(f64, usize)]) -> Option<Model> {
-    let most = measured.iter().map(|(_, found)| *found).max()?;
-    let times: Vec<f64> = measured.iter().map(|(time, _)| *time).collect();
-    let mut best: Option<(f64, Model)> = None;
-    for tried in grid(model, most.max(1)) {
-        let found = curves(&tried, &times);
-        let pairs = found.iter().zip(measured);
-        let distance: f64 = pairs
-            .map(|([median, ..], (_, measured))| {
-                let difference = *median as f64 - *measured as f64;
-                difference * difference / (*measured as f64 + 1.0)
-            })
-            .sum();
-        if best.as_ref().is_none_or(|(least, _)| distance < *least) {
-            best = Some((distance, tried));
-        }
-    }
-    best.map(|(_, model)| model)
-}
-
-fn grid(model: &Model, most: usize) -> Vec<Model> {
-    let mut grid = Vec::new();
-    for percent in [100, 120, 150, 200, 300] {
-        let goals = (most * percent).div_ceil(100);
-        for roots in [goals.div_ceil(20), goals.div_ceil(5), goals.div_ceil(2)] {
-            for half_decades in 2..=10 {
-                for further in 2..=12 {
-                    let p_most = 10f64.powf(f64::from(half_decades) / -2.0);
-                    grid.push(Model {
-                        workers: 1,
-                        goals,
-                        roots,
-                        p_most,
-                        p_least: p_most * 10f64.powf(f64::from(further) / -2.0),
-                        ..model.clone()
-                    });
-                }
-            }
-        }
-    }
-    grid
+    (0..model.goals).map(goal).collect()
 }
 
 impl Run<'_> {
     fn new(model: &Model) -> Run<'_> {
         let mut random = Random::new(model.seed);
         let mut goals: Vec<Goal> = Vec::with_capacity(model.goals);
-        for n in 0..model.goals {
-            let parent = (n >= model.roots.max(1)).then(|| random.below(n as u64) as usize);
+        for (n, (p, parent)) in law(model, &mut random).into_iter().enumerate() {
             if let Some(parent) = parent {
                 goals[parent].children.push(n);
             }
-            let decades = (model.p_least / model.p_most).ln() * random.unit();
             goals.push(Goal {
-                p: model.p_most * decades.exp(),
+                p,
                 parent,
                 children: Vec::new(),
                 found: f64::INFINITY,
@@ -623,164 +561,4 @@ impl Run<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn model() -> Model {
-        Model {
-            seed: 1,
-            workers: 4,
-            through: Through::Folder,
-            execs_per_sec: 20_000.0,
-            goals: 300,
-            roots: 20,
-            edges_per_goal: 4.0,
-            p_most: 1e-4,
-            p_least: 1e-7,
-            entry_bytes: 1_300.0,
-            message_bytes: 100.0,
-            tail_every: 1.0,
-            beat_every: 5.0,
-            latency: 0.5e-3,
-            bandwidth: 1e9 / 8.0,
-            take: 27e-6,
-            hand: 7.4e-6,
-            answer: 10e-6,
-            offer: 20e-6,
-            read: 5e-6,
-            look: 1.5e-6,
-            deaths_per_hour: 0.0,
-            away_from: 0.0,
-            away_for: 0.0,
-            until: 1e5,
-        }
-    }
-
-    #[test]
-    fn a_seed_plays_the_same_again() {
-        for through in [Through::Folder, Through::Server, Through::Leaves(2)] {
-            let model = Model {
-                through,
-                deaths_per_hour: 20.0,
-                ..model()
-            };
-            assert_eq!(play(&model, &[1.0]), play(&model, &[1.0]));
-        }
-    }
-
-    /// One worker, roots only: goal `i` is found by time `t` with probability 1 − exp(−p·t·execs_per_sec).
-    #[test]
-    fn one_worker_finds_what_its_law_says() {
-        let model = Model {
-            workers: 1,
-            goals: 4_000,
-            roots: 4_000,
-            ..model()
-        };
-        let times = [1.0, 10.0, 100.0, 1000.0];
-        let outcome = play(&model, &times);
-        for (time, found) in times.into_iter().zip(outcome.curve) {
-            let steps = 10_000;
-            let expected: f64 = (0..steps)
-                .map(|n| {
-                    let p = 1e-4 * (1e-3f64.ln() * (f64::from(n) + 0.5) / f64::from(steps)).exp();
-                    1.0 - (-p * 20_000.0 * time).exp()
-                })
-                .sum::<f64>()
-                / f64::from(steps)
-                * 4_000.0;
-            // Four standard deviations of a sum of 4,000 coins.
-            let error = (found as f64 - expected).abs();
-            assert!(error < 4.0 * 1_000f64.sqrt(), "{time}: {found}, {expected}");
-        }
-        assert_eq!(outcome.found, 4_000);
-        assert_eq!(outcome.repeated, 0.0);
-    }
-
-    #[test]
-    fn everybody_knows_everything_in_the_end_also_after_failures() {
-        for through in [Through::Folder, Through::Server, Through::Leaves(3)] {
-            let model = Model {
-                through,
-                workers: 30,
-                deaths_per_hour: 60.0,
-                away_from: 2.0,
-                away_for: 20.0,
-                ..model()
-            };
-            let outcome = play(&model, &[]);
-            assert_eq!(outcome.found, 300);
-            assert!(outcome.known_95.is_finite());
-            let is_held_up = through != Through::Folder;
-            assert_eq!(outcome.behind_most > 15.0, is_held_up, "{through:?}");
-        }
-    }
-
-    #[test]
-    fn more_workers_find_sooner_and_load_their_server_more() {
-        let with = |workers| {
-            let model = Model {
-                workers,
-                through: Through::Server,
-                ..model()
-            };
-            play(&model, &[])
-        };
-        let (few, many) = (with(2), with(64));
-        assert!(many.found_95 < few.found_95 / 8.0);
-        assert!(many.server_load > few.server_load);
-        assert!(many.messages_per_edge > few.messages_per_edge);
-    }
-
-    /// From the curve of one worker, the median of several campaigns, that of four is foretold within what seeds differ by.
-    #[test]
-    fn a_calibrated_model_foretells_more_workers() {
-        let truth = Model {
-            seed: 77,
-            workers: 1,
-            goals: 120,
-            roots: 30,
-            p_most: 3e-3,
-            p_least: 2e-6,
-            ..model()
-        };
-        let times = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
-        let medians = curves(&truth, &times)
-            .into_iter()
-            .map(|[median, ..]| median);
-        let measured: Vec<(f64, usize)> = times.into_iter().zip(medians).collect();
-        let fitted = calibrate(&truth, &measured).unwrap();
-        for workers in [1, 4] {
-            let found_by = |model: &Model| {
-                let model = Model {
-                    workers,
-                    ..model.clone()
-                };
-                // As many executions as one worker was measured for: nothing is known of later ones.
-                curves(&model, &times)[4][0]
-            };
-            let (foretold, found) = (found_by(&fitted), found_by(&truth));
-            assert!(
-                foretold.abs_diff(found) <= 10,
-                "{workers}: {foretold}, {found}"
-            );
-        }
-    }
-
-    /// A server that hands out for longer than entries come is behind; its leaves share that work.
-    #[test]
-    fn leaves_take_load_off_their_server() {
-        let through = |through| {
-            let model = Model {
-                workers: 1_000,
-                through,
-                hand: 1e-3,
-                ..model()
-            };
-            play(&model, &[])
-        };
-        let (alone, shared) = (through(Through::Server), through(Through::Leaves(30)));
-        assert!(alone.behind_most > 10.0 * shared.behind_most);
-        assert!(shared.known_95 < alone.known_95);
-    }
-}
+mod tests;

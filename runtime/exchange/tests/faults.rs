@@ -520,8 +520,10 @@ fn a_full_disk_loses_nothing_and_is_gone_on_from() {
     a.finish(&claim, &result_of(claim.id)).unwrap();
     assert!(a.result(claim.id).unwrap().is_some());
     acknowledged.insert(big(refused).id());
-    let there: BTreeSet<EntryId> = all(&mut join(path, "b")).into_keys().collect();
+    let mut b = join(path, "b");
+    let there: BTreeSet<EntryId> = all(&mut b).into_keys().collect();
     assert_eq!(there, acknowledged);
-    assert_eq!(a.refused(), 0);
+    // Nothing half written lies between.
+    assert_eq!(b.refused(), 0);
     assert_eq!(fs::read_dir(path.join("passing")).unwrap().count(), 0);
 }

@@ -14,6 +14,7 @@ use super::init::InitArgs;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::report::ReportArgs;
 use super::run::RunArgs;
+use super::serve::ServeArgs;
 use super::submit::SubmitArgs;
 use super::triage::TriageArgs;
 use super::worker::WorkerArgs;
@@ -62,6 +63,8 @@ pub enum Verb {
     Check(CheckArgs),
     /// Make a page of a campaign: how it went, what it found, what it kept
     Report(ReportArgs),
+    /// Show campaigns as a web page on this machine while they run
+    Serve(ServeArgs),
     /// Make a test, a program, a bundle or bytes of a finding; or a corpus for another fuzzer
     Export(ExportArgs),
     /// Take the inputs out of another fuzzer's folders

@@ -75,10 +75,6 @@ impl Files {
         }
     }
 
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     pub(super) fn path(&self, folder: &str, name: &str) -> PathBuf {
         self.root.join(folder).join(name)
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use super::*;
 use crate::conformance::{entry, job, result_of, tail_until};
@@ -236,6 +237,32 @@ fn a_folder_that_is_removed_is_away_and_can_be_joined_again() {
     for input in [b"x", b"y"] {
         assert_eq!(a.offer(&entry(input)).unwrap(), Offered::New);
     }
+}
+
+#[test]
+fn a_shard_that_is_removed_or_cut_is_away_and_can_be_joined_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let shard = folder.path().join("shards/a.log");
+    let cut = |bytes| {
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&shard)
+            .unwrap()
+            .set_len(bytes)
+    };
+    for is_cut in [false, true] {
+        let mut a = join(folder.path(), "a");
+        assert_eq!(a.offer(&entry(b"x")).unwrap(), Offered::New);
+        match is_cut {
+            false => fs::remove_file(&shard).unwrap(),
+            true => cut(30).unwrap(),
+        }
+        // What it had acknowledged is gone, so it may not go on as if nothing had been.
+        assert!(matches!(a.offer(&entry(b"y")), Err(Error::Away(_))));
+        assert!(matches!(a.offer(&entry(b"x")), Err(Error::Away(_))));
+    }
+    let mut a = join(folder.path(), "a");
+    assert_eq!(a.offer(&entry(b"x")).unwrap(), Offered::New);
 }
 
 #[test]
