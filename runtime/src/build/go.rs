@@ -26,7 +26,6 @@ pub(super) fn build(files: &[&Path], is_checked: bool, flags: &[String], out: &P
             show(files[0])
         );
     }
-    let go = find()?;
     let out = std::path::absolute(out).map_err(|e| io(out, "find", &e))?;
     let folder = folder_of(files[0]);
     let mut names = Vec::new();
@@ -40,7 +39,7 @@ pub(super) fn build(files: &[&Path], is_checked: bool, flags: &[String], out: &P
         }
         names.extend(file.file_name());
     }
-    let mut command = Command::new(go);
+    let mut command = Command::new(find()?);
     command
         .current_dir(folder)
         .env("GOOS", "wasip1")
