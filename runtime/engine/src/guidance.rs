@@ -10,6 +10,7 @@ pub mod bigfuzz;
 pub mod blind;
 mod byte_loop;
 mod climb;
+pub mod codep;
 mod comparisons;
 pub mod cost;
 pub mod depfuzz;
@@ -110,6 +111,7 @@ pub const ALL: &[&Spec] = &[
     &perffuzz::SPEC,
     &slowfuzz::SPEC,
     &cost::SPEC,
+    &codep::SPEC,
     &depfuzz::SPEC,
     &bigfuzz::SPEC,
     &jazzer::SPEC,
@@ -293,6 +295,8 @@ pub enum Strategy {
     Rows(Box<row_loop::RowLoop>),
     /// Bytes as one data set.
     Jazzer(Box<jazzer::Jazzer>),
+    /// Ours for data sets of rows.
+    Codep(Box<codep::Codep>),
 }
 
 impl Strategy {
@@ -323,6 +327,7 @@ impl Strategy {
             Strategy::Cost(state) => &mut **state,
             Strategy::Rows(state) => &mut **state,
             Strategy::Jazzer(state) => &mut **state,
+            Strategy::Codep(state) => &mut **state,
         }
     }
 }

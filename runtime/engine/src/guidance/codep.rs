@@ -1,0 +1,782 @@
+//! `codep`, ours for dataflow programs: data sets are changed where the program's own comparisons say, and only there.
+//!
+//! In: the user's seeds, each some data sets (see [`crate::rows`]). Out: groups of trials. Nothing is known of the
+//! program beforehand: no schema, no tuples, no operators.
+//!
+//! A *bundle* is a testcase of few rows. Every bundle goes through these stages, each a job whose trials wait for
+//! those of the stage before:
+//!
+//! 1. *Select* ([`select`]): rows that cover nothing of their own are left out, so that every comparison of what is
+//!    left is recorded (records hold the last four of a site) and every cell can be tried.
+//! 2. *Record*: one run with comparisons. Texts and constants that the program compares with are learnt.
+//! 3. *Relate* ([`classes`]): columns that share a text are tried for being a class, whose cells a join needs to be
+//!    equal. From here on they change together: co-mutation.
+//! 4. *Probe* ([`probe`]): every row, group and number is counted one up, and what that does to the operands
+//!    of every comparison is its slope.
+//! 5. *Solve*: what the slopes say would make a comparison come out as it never has ([`outcomes`]), and texts that
+//!    would ([`literals`]). All else in the bundle is frozen, as the path to the comparison needs it.
+//!
+//! A trial that covers a new edge makes a new bundle, which begins at 1. So does, at 4, one in which a comparison came
+//! out as it never had: such is half of a condition that no edge tells of. After that, when nothing is
+//! urgent, bundles with new edges are solved for comparisons that have come out so in another bundle, since the one
+//! beside the sought arm may be here; with one cell, and with its whole column moved, so that rows keep their order.
+//! What is left of a batch is havoc ([`havoc`]) on bundles in turns, those with new edges four times as often.
+//!
+//! Why classes are found by value and confirmed by running, and not handed over by the host, which could compute them
+//! from a dependence build: three runs for a pair of columns are cheaper than such a build of the module, they need no
+//! operators that tell of themselves, and they see a join that only a child of a seed makes. What is equal only after
+//! a computation is no class here; numbers that are computed are solved by probing.
+//!
+//! Each idea is a setting, so that what it is worth can be measured: `together`, `constants`, `cardinality`, `freeze`, `select`.
+
+mod change;
+mod classes;
+mod havoc;
+mod literals;
+mod numeral;
+mod outcomes;
+mod probe;
+mod select;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::row_loop::{DELIMITER, delimiter};
+use super::{Guidance, InputKind, Judged, Judgement, Spec, Strategy, View};
+use crate::batch::{Group, Plan};
+use crate::corpus::{Reason, TestcaseId};
+use crate::rng::Rng;
+use crate::rows::{DataSets, Maker};
+use crate::settings::{Setting, Settings};
+use crate::solve;
+use crate::trial::{Compare, Detail, Variant};
+use change::{Change, Changed};
+use classes::{Classes, Pair};
+use havoc::Havoc;
+use outcomes::Outcomes;
+use probe::{Candidate, Variable};
+use select::Select;
+
+/// The guidance `codep`.
+pub static SPEC: Spec = Spec {
+    name: "codep",
+    summary: "Sandglass's own for data sets of rows: solves what dataflow programs compare, and keeps what belongs together",
+    paper: None,
+    input: InputKind::Bytes,
+    coverage: true,
+    paths: false,
+    targets: false,
+    batch: 64,
+    lookahead: 64,
+    settings: &[TOGETHER, CONSTANTS, CARDINALITY, FREEZE, SELECT, DELIMITER],
+    new,
+};
+
+const TOGETHER: Setting = Setting::switch(
+    "together",
+    "cells that have to be equal change together",
+    true,
+);
+const CONSTANTS: Setting = Setting::switch(
+    "constants",
+    "cells take the texts and numbers that comparisons want",
+    true,
+);
+const CARDINALITY: Setting = Setting::switch(
+    "cardinality",
+    "rows and groups are copied as often as comparisons want",
+    true,
+);
+const FREEZE: Setting = Setting::switch(
+    "freeze",
+    "cells that are not meant stay; else half of them change too",
+    true,
+);
+const SELECT: Setting = Setting::switch(
+    "select",
+    "rows that cover nothing of their own are left out",
+    true,
+);
+
+/// Without seeds: text and a number.
+const SEED: &[u8] = b"some words,1\n";
+/// Jobs may take six eighths of a batch while any are waiting.
+const JOB_EIGHTHS: u32 = 6;
+/// Most trials of one job in one batch, so that several take turns.
+const AT_ONCE: u32 = 16;
+/// Children in a group of havoc; and of every fourth group comparisons are recorded.
+const CHILDREN: u32 = 12;
+const RECORDED_EVERY: u64 = 4;
+/// Havoc on a bundle without new edges counts as so many.
+const COST: u64 = 4;
+/// Solutions of a bundle for one outcome of one comparison; halved with each so many that were in vain.
+const PER_OUTCOME: u32 = 6;
+const PATIENCE: u32 = 48;
+/// Texts solved of one bundle.
+const LITERALS_MAX: usize = 256;
+/// Solutions of one bundle for what has come out elsewhere, each with one for its column.
+const LATER_MAX: usize = 1_024;
+const LATER_PER_OUTCOME: u32 = 2;
+/// Numbers and texts remembered for havoc.
+const KNOWN_MAX: usize = 256;
+
+fn new(settings: &Settings) -> Strategy {
+    let ideas = Ideas {
+        together: settings.is_on(TOGETHER.name),
+        constants: settings.is_on(CONSTANTS.name),
+        cardinality: settings.is_on(CARDINALITY.name),
+        freeze: settings.is_on(FREEZE.name),
+        select: settings.is_on(SELECT.name),
+        delimiter: delimiter(settings.text(DELIMITER.name)).expect("checked with the settings"),
+    };
+    Strategy::Codep(Box::new(Codep::new(ideas)))
+}
+
+/// The settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ideas {
+    together: bool,
+    constants: bool,
+    cardinality: bool,
+    freeze: bool,
+    select: bool,
+    delimiter: u8,
+}
+
+/// A testcase of few rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Bundle {
+    /// The testcase that it descends from.
+    parent: TestcaseId,
+    bytes: Arc<[u8]>,
+    /// Whether its testcase covered a new edge; else a comparison came out as it never had.
+    is_edge: bool,
+    /// How much havoc there was on it.
+    havoc: u64,
+}
+
+/// Trials that are known beforehand. Bundles are named by their number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Job {
+    /// Leave out rows of what the testcase holds.
+    Select(TestcaseId, Select),
+    /// Run an input that covered something new in another variant.
+    Again(TestcaseId, Arc<[u8]>),
+    /// Run a bundle in the variant that records comparisons.
+    Record(u32),
+    /// Run what tells whether pairs of columns belong together.
+    Relate(Relate),
+    /// Run steps of variables.
+    Probe(Probe),
+    /// Run solutions, the last first.
+    Solve(u32, Vec<Candidate>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Relate {
+    bundle: u32,
+    base: Arc<Base>,
+    pairs: Vec<Pair>,
+    /// Whether each run so far did the same as the bundle.
+    same: Vec<bool>,
+}
+
+/// What a bundle does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Base {
+    probes: Vec<u32>,
+    compares: Vec<Compare>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Probe {
+    bundle: u32,
+    base: Arc<Base>,
+    /// Nothing until the first are run: classes are known by then.
+    variables: Option<Vec<Variable>>,
+    done: u32,
+    found: BTreeSet<Candidate>,
+}
+
+/// What a group in flight is for; its index is the group's purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Flight {
+    Seeds,
+    Select {
+        id: TestcaseId,
+        select: Select,
+        tried: u32,
+        success: Option<(u32, Arc<[u8]>)>,
+    },
+    Again,
+    Record(u32),
+    Relate(Relate),
+    Probe(Probe, u32),
+    Solve(Vec<u32>),
+    Havoc,
+}
+
+/// Which jobs come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// Of bundles with new edges.
+    Edge,
+    /// Of others.
+    Outcome,
+    /// What has come out elsewhere.
+    Later,
+}
+
+/// The state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Codep {
+    ideas: Ideas,
+    seeds_planned: u32,
+    bundles: Vec<Bundle>,
+    /// By [`Urgency`].
+    jobs: [VecDeque<Job>; 3],
+    flights: Vec<Flight>,
+    classes: Classes,
+    outcomes: Outcomes,
+    numbers: BTreeSet<i64>,
+    tokens: BTreeSet<Vec<u8>>,
+    /// Bundles recorded, and groups of havoc.
+    turn: u32,
+    stages: u64,
+}
+
+impl Codep {
+    fn new(ideas: Ideas) -> Codep {
+        Codep {
+            ideas,
+            seeds_planned: 0,
+            bundles: Vec::new(),
+            jobs: Default::default(),
+            flights: Vec::new(),
+            classes: Classes::default(),
+            outcomes: Outcomes::default(),
+            numbers: BTreeSet::new(),
+            tokens: BTreeSet::new(),
+            turn: 0,
+            stages: 0,
+        }
+    }
+
+    fn sets(&self, bundle: u32) -> DataSets {
+        DataSets::parse(&self.bundles[bundle as usize].bytes, self.ideas.delimiter)
+    }
+
+    fn urgency(&self, bundle: u32) -> Urgency {
+        match self.bundles[bundle as usize].is_edge {
+            true => Urgency::Edge,
+            false => Urgency::Outcome,
+        }
+    }
+
+    fn queue(&mut self, urgency: Urgency) -> &mut VecDeque<Job> {
+        &mut self.jobs[urgency as usize]
+    }
+
+    fn queue_of(&mut self, bundle: u32) -> &mut VecDeque<Job> {
+        self.queue(self.urgency(bundle))
+    }
+
+    /// Adds a bundle, unless it is known; its number.
+    fn enter(&mut self, parent: TestcaseId, bytes: Arc<[u8]>, is_edge: bool) -> Option<u32> {
+        if self.bundles.iter().any(|bundle| bundle.bytes == bytes) {
+            return None;
+        }
+        // No more havoc than others had, so that it has its turn soon and not for long.
+        let havoc = self.bundles.iter().map(|bundle| bundle.havoc).min();
+        self.bundles.push(Bundle {
+            parent,
+            bytes,
+            is_edge,
+            havoc: havoc.unwrap_or(0),
+        });
+        Some(self.bundles.len() as u32 - 1)
+    }
+
+    /// Adds a group of so many trials.
+    fn fly(
+        &mut self,
+        flight: Flight,
+        plan: Plan,
+        trials: u32,
+        variant: Variant,
+        parent: Option<TestcaseId>,
+        groups: &mut Vec<Group>,
+    ) {
+        groups.push(Group {
+            plan,
+            trials,
+            variant,
+            wants_detail: !matches!(flight, Flight::Havoc) || variant == Variant::Compares,
+            wants_paths: false,
+            parent,
+            purpose: self.flights.len() as u64,
+        });
+        self.flights.push(flight);
+    }
+
+    /// Up to `room` seeds; how many.
+    fn plan_seeds(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
+        let own = Arc::from(&SEED[..SEED.len().min(view.input_bytes_max as usize)]);
+        let all: &[Arc<[u8]>] = match view.seeds {
+            [] => &[own],
+            seeds => seeds,
+        };
+        let rest = all.iter().skip(self.seeds_planned as usize);
+        let seeds: Vec<_> = rest.take(room as usize).cloned().collect();
+        let count = seeds.len() as u32;
+        if count > 0 {
+            self.seeds_planned += count;
+            self.fly(
+                Flight::Seeds,
+                Plan::Given(seeds),
+                count,
+                Variant::Fast,
+                None,
+                groups,
+            );
+        }
+        count
+    }
+
+    /// Up to `room` trials of waiting jobs, each at most once; how many.
+    fn plan_jobs(&mut self, mut room: u32, rng: &mut Rng, groups: &mut Vec<Group>) -> u32 {
+        let before = room;
+        for urgency in [Urgency::Edge, Urgency::Outcome, Urgency::Later] {
+            for _ in 0..self.queue(urgency).len() {
+                if room == 0 {
+                    break;
+                }
+                let Some(job) = self.queue(urgency).pop_front() else {
+                    break;
+                };
+                room -= self.plan_job(job, urgency, room, rng, groups);
+            }
+        }
+        before - room
+    }
+
+    /// The next trials of one job, at most `room`, which is not 0; how many.
+    fn plan_job(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        room: u32,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) -> u32 {
+        match job {
+            Job::Select(id, select) => {
+                let (without, tried) = select.propose(self.ideas.delimiter, room);
+                let flight = Flight::Select {
+                    id,
+                    select,
+                    tried,
+                    success: None,
+                };
+                let plan = rows(Arc::new(without), rng);
+                self.fly(flight, plan, tried, Variant::Fast, Some(id), groups);
+                tried
+            }
+            Job::Again(id, bytes) => {
+                let plan = Plan::Given(vec![bytes]);
+                self.fly(Flight::Again, plan, 1, Variant::Fast, Some(id), groups);
+                1
+            }
+            Job::Record(bundle) => {
+                let Bundle { parent, bytes, .. } = &self.bundles[bundle as usize];
+                let (parent, plan) = (*parent, Plan::Given(vec![bytes.clone()]));
+                let flight = Flight::Record(bundle);
+                self.fly(flight, plan, 1, Variant::Compares, Some(parent), groups);
+                1
+            }
+            Job::Relate(relate) => {
+                let runs = relate.pairs.iter().flat_map(Pair::runs);
+                let runs: Vec<_> = (runs.skip(relate.same.len())).take(room as usize).collect();
+                let (bundle, count) = (relate.bundle, runs.len() as u32);
+                let flight = Flight::Relate(relate);
+                self.fly_changes(flight, bundle, (runs, true), Variant::Fast, rng, groups);
+                count
+            }
+            Job::Probe(mut probe) => {
+                let sets = self.sets(probe.bundle);
+                let wanted = (self.ideas.cardinality, self.ideas.constants);
+                let variables = (probe.variables).get_or_insert_with(|| {
+                    probe::variables(&sets, &self.classes, wanted, self.turn)
+                });
+                let next = &variables[probe.done as usize..];
+                let runs: Vec<_> = (next.iter().take(room.min(AT_ONCE) as usize))
+                    .map(|variable| variable.step(&sets, &self.classes).into_iter().collect())
+                    .collect();
+                let (bundle, count) = (probe.bundle, runs.len() as u32);
+                if count > 0 {
+                    let flight = Flight::Probe(probe, count);
+                    self.fly_changes(flight, bundle, (runs, true), Variant::Compares, rng, groups);
+                }
+                count
+            }
+            Job::Solve(bundle, mut candidates) => {
+                let count = room.min(AT_ONCE).min(candidates.len() as u32);
+                let mut next = candidates.split_off(candidates.len() - count as usize);
+                next.reverse();
+                if !candidates.is_empty() {
+                    self.queue(urgency)
+                        .push_back(Job::Solve(bundle, candidates));
+                }
+                let sites = next.iter().map(|candidate| candidate.site).collect();
+                let runs = next
+                    .into_iter()
+                    .map(|candidate| candidate.changes)
+                    .collect();
+                let (flight, freezes) = (Flight::Solve(sites), self.ideas.freeze);
+                self.fly_changes(
+                    flight,
+                    bundle,
+                    (runs, freezes),
+                    Variant::Compares,
+                    rng,
+                    groups,
+                );
+                count
+            }
+        }
+    }
+
+    /// Adds a group of runs that differ from a bundle by what is known beforehand.
+    fn fly_changes(
+        &mut self,
+        flight: Flight,
+        bundle: u32,
+        (changes, freezes): (Vec<Vec<Change>>, bool),
+        variant: Variant,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) {
+        let trials = changes.len() as u32;
+        let changed = Changed {
+            base: self.sets(bundle),
+            changes,
+            classes: self.classes.clone(),
+            freezes,
+        };
+        let parent = self.bundles[bundle as usize].parent;
+        let plan = rows(Arc::new(changed), rng);
+        self.fly(flight, plan, trials, variant, Some(parent), groups);
+    }
+
+    /// Exactly `room` children, if there is any bundle.
+    fn plan_havoc(&mut self, mut room: u32, rng: &mut Rng, groups: &mut Vec<Group>) {
+        if self.bundles.is_empty() {
+            return;
+        }
+        let numbers: Arc<[i64]> = self.numbers.iter().copied().collect();
+        let tokens: Arc<[Vec<u8>]> = self.tokens.iter().cloned().collect();
+        while room > 0 {
+            let count = room.min(CHILDREN);
+            room -= count;
+            let least = (0..)
+                .zip(&mut self.bundles)
+                .min_by_key(|(_, bundle)| bundle.havoc);
+            let (nth, bundle) = least.expect("there is one");
+            bundle.havoc += if bundle.is_edge { 1 } else { COST };
+            let parent = bundle.parent;
+            let havoc = Havoc {
+                base: self.sets(nth),
+                classes: self.classes.clone(),
+                numbers: numbers.clone(),
+                tokens: tokens.clone(),
+                cardinality: self.ideas.cardinality,
+                freezes: self.ideas.freeze,
+            };
+            self.stages += 1;
+            let variant = match self.stages.is_multiple_of(RECORDED_EVERY) {
+                true => Variant::Compares,
+                false => Variant::Fast,
+            };
+            let plan = rows(Arc::new(havoc), rng);
+            self.fly(Flight::Havoc, plan, count, variant, Some(parent), groups);
+        }
+    }
+
+    /// What a run that recorded comparisons leads to besides what it was for: it may be a bundle. What it covers is only
+    /// believed of the fast variant.
+    fn recorded(&mut self, view: &View<'_>, judged: &Judged<'_>) {
+        let detail = judged.detail;
+        let is_new = self.outcomes.learn(&detail.compares);
+        let Some(parent) = judged.group.parent else {
+            return;
+        };
+        let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
+        if !judged.outcome.exit.is_finding() && view.interest.all.novelty(&detail.counts).edges > 0
+        {
+            self.queue(Urgency::Edge)
+                .push_back(Job::Again(parent, bytes));
+        } else if is_new && let Some(bundle) = self.enter(parent, bytes, false) {
+            let probe = Probe::new(bundle, Arc::new(Base::of(detail)));
+            self.queue(Urgency::Outcome).push_back(Job::Probe(probe));
+        }
+    }
+
+    /// What the run of a bundle as it is leads to.
+    fn bundle_recorded(&mut self, view: &View<'_>, bundle: u32, detail: &Detail) {
+        self.turn = self.turn.wrapping_add(1);
+        let sets = self.sets(bundle);
+        let base = Arc::new(Base::of(detail));
+        if self.ideas.constants {
+            self.learn_constants(detail);
+            let limits = (view.input_bytes_max, LITERALS_MAX, self.turn);
+            let tries = |site| self.outcomes.tries(site);
+            let found = literals::literals(detail, (&sets, &self.classes), limits, tries);
+            // The best first, which is the last.
+            let candidates = found.into_iter().rev().map(|(site, changes)| Candidate {
+                site,
+                bit: 1,
+                changes,
+            });
+            let solve = Job::Solve(bundle, candidates.collect());
+            self.queue_of(bundle).push_back(solve);
+        }
+        let pairs = match self.ideas.together {
+            true => self.classes.candidates(&sets),
+            false => Vec::new(),
+        };
+        let job = match pairs.is_empty() {
+            true => Job::Probe(Probe::new(bundle, base)),
+            false => Job::Relate(Relate {
+                bundle,
+                base,
+                pairs,
+                same: Vec::new(),
+            }),
+        };
+        self.queue_of(bundle).push_front(job);
+    }
+
+    fn learn_constants(&mut self, detail: &Detail) {
+        for compare in detail.compares.iter().filter(|compare| compare.constant) {
+            let unused = 64 - 8 * u32::from(compare.width);
+            let number = (compare.right << unused) as i64 >> unused;
+            if self.numbers.len() < KNOWN_MAX {
+                self.numbers.insert(number);
+            }
+        }
+        for token in solve::tokens(detail) {
+            if self.tokens.len() < KNOWN_MAX {
+                self.tokens.insert(token);
+            }
+        }
+    }
+
+    /// What all probes of a bundle lead to.
+    fn probed(&mut self, bundle: u32, found: BTreeSet<Candidate>) {
+        let mut counts: BTreeMap<(u32, u8), u32> = BTreeMap::new();
+        let (mut now, mut later) = (Vec::new(), Vec::new());
+        for candidate in found {
+            let (site, bit) = (candidate.site, candidate.bit);
+            let is_seen = self.outcomes.has_seen(site, bit);
+            let count = counts.entry((site, bit)).or_default();
+            *count += 1;
+            let halvings = self.outcomes.tries(site) / PATIENCE;
+            match is_seen {
+                false if *count <= PER_OUTCOME.checked_shr(halvings).unwrap_or(0) => {
+                    now.push(candidate)
+                }
+                true if *count <= LATER_PER_OUTCOME => later.push(candidate),
+                _ => {}
+            }
+        }
+        now.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
+        now.reverse();
+        if !now.is_empty() {
+            let solve = Job::Solve(bundle, now);
+            self.queue_of(bundle).push_back(solve);
+        }
+        if !self.bundles[bundle as usize].is_edge {
+            return;
+        }
+        let sets = self.sets(bundle);
+        let columns: Vec<_> = (later.iter())
+            .filter_map(|one| probe::column_of(&sets, one))
+            .collect();
+        later.extend(columns);
+        later.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
+        later.truncate(LATER_MAX);
+        later.reverse();
+        if !later.is_empty() {
+            self.queue(Urgency::Later)
+                .push_back(Job::Solve(bundle, later));
+        }
+    }
+}
+
+impl Base {
+    fn of(detail: &Detail) -> Base {
+        Base {
+            probes: detail.counts.iter().map(|(probe, _)| *probe).collect(),
+            compares: detail.compares.clone(),
+        }
+    }
+}
+
+impl Probe {
+    fn new(bundle: u32, base: Arc<Base>) -> Probe {
+        Probe {
+            bundle,
+            base,
+            variables: None,
+            done: 0,
+            found: BTreeSet::new(),
+        }
+    }
+}
+
+fn rows(maker: Arc<dyn Maker>, rng: &mut Rng) -> Plan {
+    Plan::Rows {
+        maker,
+        seed: rng.word(),
+        first: 0,
+    }
+}
+
+impl Guidance for Codep {
+    fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        assert!(self.flights.is_empty(), "the last batch was not judged");
+        // Seeds are judged before anything is made of them.
+        if self.plan_seeds(view, room, groups) > 0 {
+            return;
+        }
+        let for_jobs = (room * JOB_EIGHTHS).div_ceil(8);
+        let planned = self.plan_jobs(for_jobs, rng, groups);
+        self.plan_havoc(room - planned, rng, groups);
+    }
+
+    fn found(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        match self.learn(view, judged) {
+            // A seed that breaks is still what the user has.
+            Judgement::Keep(Reason::Seed) => Judgement::Keep(Reason::Seed),
+            _ => Judgement::Discard,
+        }
+    }
+
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.learn(view, judged)
+    }
+
+    fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let bytes: Arc<[u8]> = Arc::from(&judged.detail.input[..]);
+        let counts = &judged.detail.counts;
+        let select = match self.ideas.select {
+            true => Select::new(bytes.clone(), counts, self.ideas.delimiter),
+            false => None,
+        };
+        match select {
+            Some(select) => self.queue(Urgency::Edge).push_back(Job::Select(id, select)),
+            None => {
+                let bundle = self.enter(id, bytes, true);
+                self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
+            }
+        }
+    }
+
+    fn end_batch(&mut self, _: &View<'_>) {
+        for flight in std::mem::take(&mut self.flights).into_iter().rev() {
+            match flight {
+                Flight::Seeds | Flight::Again | Flight::Record(_) | Flight::Havoc => {}
+                Flight::Solve(sites) => {
+                    sites.into_iter().for_each(|site| self.outcomes.tried(site))
+                }
+                Flight::Select {
+                    id,
+                    mut select,
+                    tried,
+                    success,
+                } => {
+                    if select.learn(tried, success) {
+                        self.queue(Urgency::Edge)
+                            .push_front(Job::Select(id, select));
+                    } else {
+                        let bundle = self.enter(id, select.bytes, true);
+                        self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
+                    }
+                }
+                Flight::Relate(relate) => self.related(relate),
+                Flight::Probe(mut probe, count) => {
+                    probe.done += count;
+                    let all = probe.variables.as_ref().map_or(0, Vec::len);
+                    let bundle = probe.bundle;
+                    match (probe.done as usize) < all {
+                        true => self.queue_of(bundle).push_front(Job::Probe(probe)),
+                        false => self.probed(bundle, probe.found),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Codep {
+    fn learn(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        let detail = judged.detail;
+        let at = judged.group.purpose as usize;
+        if judged.group.variant == Variant::Compares {
+            self.recorded(view, judged);
+        }
+        match &mut self.flights[at] {
+            Flight::Seeds => return Judgement::Keep(Reason::Seed),
+            Flight::Record(bundle) => {
+                let bundle = *bundle;
+                self.bundle_recorded(view, bundle, detail);
+            }
+            Flight::Select {
+                select, success, ..
+            } => {
+                if success.is_none() && select.is_enough(&detail.counts) {
+                    *success = Some((judged.nth, Arc::from(&detail.input[..])));
+                }
+            }
+            Flight::Relate(relate) => {
+                let same = detail.counts.iter().map(|(probe, _)| *probe);
+                relate
+                    .same
+                    .push(same.eq(relate.base.probes.iter().copied()));
+            }
+            Flight::Probe(probe, _) => {
+                let bundle = &self.bundles[probe.bundle as usize];
+                let sets = DataSets::parse(&bundle.bytes, self.ideas.delimiter);
+                let nth = probe.done as usize + judged.nth as usize;
+                let variable = &probe.variables.as_ref().expect("they fly")[nth];
+                let known = (&sets, &self.classes);
+                let found = probe::solve(known, variable, &probe.base.compares, &detail.compares);
+                probe.found.extend(found);
+            }
+            Flight::Again | Flight::Solve(_) | Flight::Havoc => {}
+        }
+        let news = judged.news;
+        match () {
+            () if news.all.edges > 0 => Judgement::Keep(Reason::Edge),
+            () if news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
+            () => Judgement::Discard,
+        }
+    }
+
+    /// What runs of pairs lead to: more of them, or classes.
+    fn related(&mut self, relate: Relate) {
+        let bundle = relate.bundle;
+        let (runs, _) = relate.same.as_chunks::<{ classes::RUNS as usize }>();
+        if runs.len() < relate.pairs.len() {
+            self.queue_of(bundle).push_front(Job::Relate(relate));
+            return;
+        }
+        for (pair, same) in relate.pairs.iter().zip(runs) {
+            self.classes.learn(pair, *same);
+        }
+        let probe = Probe::new(bundle, relate.base);
+        self.queue_of(bundle).push_front(Job::Probe(probe));
+    }
+}
