@@ -51,7 +51,7 @@ use crate::rng::Rng;
 use crate::rows::{DataSets, Maker};
 use crate::settings::{Setting, Settings};
 use crate::solve;
-use crate::trial::{Compare, Detail, Variant};
+use crate::trial::{Compare, CompareText, Detail, Variant};
 use change::{Change, Changed};
 use classes::{Classes, Pair};
 use havoc::Havoc;
@@ -112,13 +112,13 @@ const RECORDED_EVERY: u64 = 4;
 /// Havoc on a bundle without new edges counts as so many.
 const COST: u64 = 4;
 /// Solutions of a bundle for one outcome of one comparison; halved with each so many that were in vain.
-const PER_OUTCOME: u32 = 6;
+const PER_OUTCOME: u32 = 8;
 const PATIENCE: u32 = 48;
 /// Texts solved of one bundle.
-const LITERALS_MAX: usize = 256;
+const LITERALS_MAX: usize = 512;
 /// Solutions of one bundle for what has come out elsewhere, each with one for its column.
 const LATER_MAX: usize = 1_024;
-const LATER_PER_OUTCOME: u32 = 2;
+const LATER_PER_OUTCOME: u32 = 4;
 /// Numbers and texts remembered for havoc.
 const KNOWN_MAX: usize = 256;
 
@@ -188,6 +188,7 @@ struct Relate {
 struct Base {
     probes: Vec<u32>,
     compares: Vec<Compare>,
+    texts: Vec<CompareText>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -518,44 +519,58 @@ impl Codep {
             self.queue(Urgency::Edge)
                 .push_back(Job::Again(parent, bytes));
         } else if is_new && let Some(bundle) = self.enter(parent, bytes, false) {
-            let probe = Probe::new(bundle, Arc::new(Base::of(detail)));
-            self.queue(Urgency::Outcome).push_back(Job::Probe(probe));
+            self.queue(Urgency::Outcome).push_back(Job::Record(bundle));
         }
     }
 
     /// What the run of a bundle as it is leads to.
     fn bundle_recorded(&mut self, view: &View<'_>, bundle: u32, detail: &Detail) {
-        self.turn = self.turn.wrapping_add(1);
         let sets = self.sets(bundle);
         let base = Arc::new(Base::of(detail));
         if self.ideas.constants {
             self.learn_constants(detail);
-            let limits = (view.input_bytes_max, LITERALS_MAX, self.turn);
-            let tries = |site| self.outcomes.tries(site);
-            let found = literals::literals(detail, (&sets, &self.classes), limits, tries);
-            // The best first, which is the last.
-            let candidates = found.into_iter().rev().map(|(site, changes)| Candidate {
-                site,
-                bit: 1,
-                changes,
-            });
-            let solve = Job::Solve(bundle, candidates.collect());
-            self.queue_of(bundle).push_back(solve);
         }
         let pairs = match self.ideas.together {
             true => self.classes.candidates(&sets),
             false => Vec::new(),
         };
-        let job = match pairs.is_empty() {
-            true => Job::Probe(Probe::new(bundle, base)),
-            false => Job::Relate(Relate {
-                bundle,
-                base,
-                pairs,
-                same: Vec::new(),
-            }),
-        };
-        self.queue_of(bundle).push_front(job);
+        if pairs.is_empty() {
+            return self.begin_probe(view, bundle, base);
+        }
+        self.queue_of(bundle).push_front(Job::Relate(Relate {
+            bundle,
+            base,
+            pairs,
+            same: Vec::new(),
+        }));
+    }
+
+    /// Adds the jobs of a bundle once classes are known.
+    fn begin_probe(&mut self, view: &View<'_>, bundle: u32, base: Arc<Base>) {
+        self.turn = self.turn.wrapping_add(1);
+        if self.ideas.constants {
+            let detail = Detail {
+                input: self.bundles[bundle as usize].bytes.to_vec(),
+                compares: base.compares.clone(),
+                texts: base.texts.clone(),
+                ..Detail::default()
+            };
+            let sets = self.sets(bundle);
+            let limits = (view.input_bytes_max, LITERALS_MAX, self.turn);
+            let tries = |site| self.outcomes.tries(site);
+            let found = literals::literals(&detail, (&sets, &self.classes), limits, tries);
+            let candidates = found.into_iter().map(|(site, changes)| Candidate {
+                rank: 0,
+                site,
+                bit: 1,
+                changes,
+            });
+            // The last is the next.
+            let solve = Job::Solve(bundle, candidates.rev().collect());
+            self.queue_of(bundle).push_back(solve);
+        }
+        let probe = Job::Probe(Probe::new(bundle, base));
+        self.queue_of(bundle).push_front(probe);
     }
 
     fn learn_constants(&mut self, detail: &Detail) {
@@ -576,16 +591,20 @@ impl Codep {
     /// What all probes of a bundle lead to.
     fn probed(&mut self, bundle: u32, found: BTreeSet<Candidate>) {
         let mut counts: BTreeMap<(u32, u8), u32> = BTreeMap::new();
+        let mut known = BTreeSet::new();
         let (mut now, mut later) = (Vec::new(), Vec::new());
         for candidate in found {
             let (site, bit) = (candidate.site, candidate.bit);
+            if !known.insert(candidate.changes.clone()) {
+                continue;
+            }
             let is_seen = self.outcomes.has_seen(site, bit);
             let count = counts.entry((site, bit)).or_default();
             *count += 1;
             let halvings = self.outcomes.tries(site) / PATIENCE;
             match is_seen {
                 false if *count <= PER_OUTCOME.checked_shr(halvings).unwrap_or(0) => {
-                    now.push(candidate)
+                    now.push(candidate);
                 }
                 true if *count <= LATER_PER_OUTCOME => later.push(candidate),
                 _ => {}
@@ -620,6 +639,7 @@ impl Base {
         Base {
             probes: detail.counts.iter().map(|(probe, _)| *probe).collect(),
             compares: detail.compares.clone(),
+            texts: detail.texts.clone(),
         }
     }
 }
@@ -684,7 +704,7 @@ impl Guidance for Codep {
         }
     }
 
-    fn end_batch(&mut self, _: &View<'_>) {
+    fn end_batch(&mut self, view: &View<'_>) {
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
             match flight {
                 Flight::Seeds | Flight::Again | Flight::Record(_) | Flight::Havoc => {}
@@ -705,7 +725,7 @@ impl Guidance for Codep {
                         self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
                     }
                 }
-                Flight::Relate(relate) => self.related(relate),
+                Flight::Relate(relate) => self.related(view, relate),
                 Flight::Probe(mut probe, count) => {
                     probe.done += count;
                     let all = probe.variables.as_ref().map_or(0, Vec::len);
@@ -766,7 +786,7 @@ impl Codep {
     }
 
     /// What runs of pairs lead to: more of them, or classes.
-    fn related(&mut self, relate: Relate) {
+    fn related(&mut self, view: &View<'_>, relate: Relate) {
         let bundle = relate.bundle;
         let (runs, _) = relate.same.as_chunks::<{ classes::RUNS as usize }>();
         if runs.len() < relate.pairs.len() {
@@ -776,7 +796,6 @@ impl Codep {
         for (pair, same) in relate.pairs.iter().zip(runs) {
             self.classes.learn(pair, *same);
         }
-        let probe = Probe::new(bundle, relate.base);
-        self.queue_of(bundle).push_front(Job::Probe(probe));
+        self.begin_probe(view, bundle, relate.base);
     }
 }

@@ -3,35 +3,51 @@
 //! In: a run that recorded comparisons. Out: changes of cells by which they would come out otherwise
 //! ([`crate::solve`]): equality, prefixes, and whatever stands within a cell. What would leave its cell is no such change.
 
+use std::collections::BTreeSet;
+
 use super::change::{Change, Place};
 use super::classes::Classes;
 use crate::rows::{DataSets, ROW_END, SET_END};
 use crate::solve::{self, Solution};
 use crate::trial::Detail;
 
-/// Changes of cells, each with the comparison that it is for; at most `limit`. A cell that has equals is changed with
-/// them, and alone.
+/// Changes of cells, each with the comparison that it is for, from at most `limit` solutions; the likeliest first. A cell
+/// of a class changes with its equals; one that has equals in its own column only, alone and with them.
 pub(super) fn literals(
     detail: &Detail,
     (sets, classes): (&DataSets, &Classes),
     (bytes_max, limit, turn): (u32, usize, u32),
     tries: impl Fn(u32) -> u32,
 ) -> Vec<(u32, Vec<Change>)> {
-    let mut found: Vec<(u32, Vec<Change>)> = Vec::new();
+    let mut found = Vec::new();
+    let mut known = BTreeSet::new();
     for solution in solve::solve(detail, bytes_max, limit, turn, tries) {
         let Some(texts) = texts(sets, &solution) else {
             continue;
         };
-        let together = |(place, text): &(Place, Vec<u8>)| match classes.has(place.column()) {
-            true => Change::Together(*place, text.clone()),
-            false => Change::Text(*place, text.clone()),
-        };
-        let changes: Vec<Change> = texts.iter().map(together).collect();
-        if !found.iter().any(|(_, known)| *known == changes) {
-            found.push((solution.site, changes));
+        let is_in_class = texts.iter().any(|(place, _)| classes.has(place.column()));
+        let has_like = texts.iter().any(|(place, _)| has_like(sets, *place));
+        for together in [is_in_class, !is_in_class] {
+            let change = |(place, text): &(Place, Vec<u8>)| match together {
+                true => Change::Together(*place, text.clone()),
+                false => Change::Text(*place, text.clone()),
+            };
+            let changes: Vec<Change> = texts.iter().map(change).collect();
+            let is_wanted = together == is_in_class || !is_in_class && has_like;
+            if is_wanted && known.insert(changes.clone()) {
+                found.push((solution.site, changes));
+            }
         }
     }
     found
+}
+
+/// Whether another cell of the column holds the same.
+fn has_like(sets: &DataSets, place: Place) -> bool {
+    let [set, row, column] = [place.set, place.row, place.column].map(|n| n as usize);
+    let text = sets.cell(set, row, column);
+    let mut others = (0..sets.rows(set)).filter(|other| *other != row);
+    others.any(|other| column < sets.columns(set, other) && sets.cell(set, other, column) == text)
 }
 
 /// The new texts of cells; nothing if an edit is not within one.

@@ -42,9 +42,11 @@ pub(super) enum Variable {
     Group(Place),
 }
 
-/// A change that would make a comparison come out so.
+/// A change that would make a comparison come out so. The more likely are less.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Candidate {
+    /// How many candidates of the same variable for the same outcome are likelier.
+    pub(super) rank: u32,
     /// Which comparison.
     pub(super) site: u32,
     /// How: one of [`outcome`]'s bits.
@@ -207,13 +209,20 @@ pub(super) fn solve(
         let site = before[0].site;
         rest = &rest[rest.partition_point(|compare| compare.site < site)..];
         let after = &rest[..rest.partition_point(|compare| compare.site == site)];
+        let mut known = BTreeSet::new();
         for (wanted, amount) in amounts(variable, before, after) {
-            let changes = variable.steps(sets, classes, amount);
-            found.extend(changes.map(|change| Candidate {
-                site,
-                bit: wanted,
-                changes: vec![change],
-            }));
+            let Some(change) = variable.steps(sets, classes, amount) else {
+                continue;
+            };
+            if known.insert((wanted, change.clone())) {
+                let rank = known.iter().filter(|(other, _)| *other == wanted).count() as u32 - 1;
+                found.insert(Candidate {
+                    rank,
+                    site,
+                    bit: wanted,
+                    changes: vec![change],
+                });
+            }
         }
     }
     found
@@ -241,49 +250,39 @@ fn amounts(variable: &Variable, before: &[Compare], after: &[Compare]) -> Vec<(u
     let is_cell = matches!(variable, Variable::Cell(..));
     if is_cell && before.len() == after.len() {
         for (old, new) in before.iter().zip(after).take(SLOTS_MAX) {
-            whole(
-                variable.size(),
-                *old,
-                distance(*old),
-                distance(*new),
-                &mut found,
-            );
-            if let (Some(from), Some(to)) = (reals(*old), reals(*new)) {
-                real(
-                    variable.size(),
-                    *old,
-                    from.0 - from.1,
-                    to.0 - to.1,
-                    &mut found,
-                );
-            }
+            amounts_of(variable, *old, *new, &mut found);
         }
         return found;
     }
     // There are more or fewer records than before, so the extremes are compared.
-    type Extreme = fn(Vec<(i128, Compare)>) -> Option<(i128, Compare)>;
-    let extremes: [Extreme; 2] = [
-        |all| all.into_iter().min_by_key(|(distance, _)| *distance),
-        |all| all.into_iter().max_by_key(|(distance, _)| *distance),
-    ];
-    let distances = |of: &[Compare]| of.iter().map(|at| (distance(*at), *at)).collect::<Vec<_>>();
-    for extreme in extremes {
-        let (old, new) = (extreme(distances(before)), extreme(distances(after)));
-        let (Some((from, old)), Some((to, new))) = (old, new) else {
-            continue;
-        };
-        whole(variable.size(), old, from, to, &mut found);
-        if let (Some(from), Some(to)) = (reals(old), reals(new)) {
-            real(
-                variable.size(),
-                old,
-                from.0 - from.1,
-                to.0 - to.1,
-                &mut found,
-            );
+    let by_distance = |at: &&Compare| distance(**at);
+    let least = [before, after].map(|of| of.iter().min_by_key(by_distance));
+    let most = [before, after].map(|of| of.iter().max_by_key(by_distance));
+    for pair in [least, most] {
+        if let [Some(old), Some(new)] = pair {
+            amounts_of(variable, *old, *new, &mut found);
         }
     }
     found
+}
+
+/// The same by one record and what became of it. As what the operands moved by one for one, they are; else as both.
+fn amounts_of(variable: &Variable, old: Compare, new: Compare, found: &mut Vec<(u8, Amount)>) {
+    let size = variable.size();
+    let (from, to) = (distance(old), distance(new));
+    let slope = sign((to - from) as u64, old.width);
+    let floats = reals(old).zip(reals(new));
+    let floats = floats.map(|(old, new)| (old.0 - old.1, new.0 - new.1));
+    let is_float = floats.is_some_and(|(from, to)| (to - from).abs() == size as f64);
+    if slope.abs() == i128::from(size) || !is_float {
+        whole(size, old, from, slope, found);
+    }
+    if let Some((from, to)) = floats
+        && slope.abs() != i128::from(size)
+    {
+        let is_count = !matches!(variable, Variable::Cell(..));
+        real((size, is_count), old, from, to - from, found);
+    }
 }
 
 /// The difference of the operands, as a signed number of their width.
@@ -297,9 +296,7 @@ fn sign(value: u64, width: u8) -> i128 {
 }
 
 /// Operands as whole numbers: one less than the other, equal, one more.
-fn whole(size: i64, old: Compare, from: i128, to: i128, found: &mut Vec<(u8, Amount)>) {
-    // Within the width, over which programs may go.
-    let slope = sign((to - from) as u64, old.width);
+fn whole(size: i64, old: Compare, from: i128, slope: i128, found: &mut Vec<(u8, Amount)>) {
     if slope == 0 {
         return;
     }
@@ -317,20 +314,25 @@ fn whole(size: i64, old: Compare, from: i128, to: i128, found: &mut Vec<(u8, Amo
     }
 }
 
-/// Operands as floats: also a little further, since one more may be none at all.
-fn real(size: i64, old: Compare, from: f64, to: f64, found: &mut Vec<(u8, Amount)>) {
-    let slope = to - from;
+/// Operands as floats: also a little further, since one more may be none at all; and of counts more than the slope
+/// says, since some grow the more slowly the more there are.
+fn real(
+    (size, is_count): (i64, bool),
+    old: Compare,
+    from: f64,
+    slope: f64,
+    found: &mut Vec<(u8, Amount)>,
+) {
     let Some((_, right)) = reals(old).filter(|_| slope != 0.0) else {
         return;
     };
     let far = (right.abs() / 64.0).max(1.0);
-    for target in [-far, -1.0, 0.0, 1.0, far] {
+    for target in [-1.0, 1.0, 0.0, -far, far] {
         let wanted = outcome(old.width, bits(right + target, old.width), old.right);
         if wanted != outcome(old.width, old.left, old.right) {
             let amount = (target - from) * size as f64 / slope;
             found.push((wanted, Amount::Real(amount)));
-            // What grows more slowly the more there is of it takes more.
-            if size == 1 {
+            if is_count {
                 found.push((wanted, Amount::Real(4.0 * amount)));
             }
         }
@@ -499,6 +501,7 @@ mod tests {
     fn a_column_is_moved_by_what_moves_its_cell() {
         let sets = DataSets::parse(b"10\n12\n", b',');
         let candidate = |text: &[u8]| Candidate {
+            rank: 0,
             site: 3,
             bit: 1,
             changes: vec![Change::Text(at(0, 0, 0), text.to_vec())],
