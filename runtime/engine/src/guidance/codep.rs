@@ -62,7 +62,7 @@ use select::Select;
 /// The guidance `codep`.
 pub static SPEC: Spec = Spec {
     name: "codep",
-    summary: "Sandglass's own for data sets of rows: solves what dataflow programs compare, and keeps what belongs together",
+    summary: "solves what dataflow programs compare, by cells, rows and groups; the rest of the rows stays",
     paper: None,
     input: InputKind::Bytes,
     coverage: true,
@@ -100,6 +100,8 @@ const SELECT: Setting = Setting::switch(
     true,
 );
 
+/// Bundles of more rows than this are not urgent: comparisons of theirs are recorded by chance.
+const ROWS_FEW: u32 = 12;
 /// Without seeds: text and a number.
 const SEED: &[u8] = b"some words,1\n";
 /// Jobs may take six eighths of a batch while any are waiting.
@@ -111,14 +113,15 @@ const CHILDREN: u32 = 12;
 const RECORDED_EVERY: u64 = 4;
 /// Havoc on a bundle without new edges counts as so many.
 const COST: u64 = 4;
-/// Solutions of a bundle for one outcome of one comparison; halved with each so many that were in vain.
-const PER_OUTCOME: u32 = 8;
-const PATIENCE: u32 = 48;
+/// Solutions of a bundle for one outcome of one comparison; fewer with each so many that were in vain, and at last one
+/// of so many bundles has one. Most comparisons are of allocators, of parsers and the like, where nothing comes of it.
+const PER_OUTCOME: u32 = 4;
+const PATIENCE: u32 = 8;
+const RARELY: u32 = 8;
 /// Texts solved of one bundle.
-const LITERALS_MAX: usize = 512;
+const LITERALS_MAX: usize = 192;
 /// Solutions of one bundle for what has come out elsewhere, each with one for its column.
-const LATER_MAX: usize = 1_024;
-const LATER_PER_OUTCOME: u32 = 4;
+const LATER_MAX: usize = 512;
 /// Numbers and texts remembered for havoc.
 const KNOWN_MAX: usize = 256;
 
@@ -151,6 +154,7 @@ struct Bundle {
     /// The testcase that it descends from.
     parent: TestcaseId,
     bytes: Arc<[u8]>,
+    rows: u32,
     /// Whether its testcase covered a new edge; else a comparison came out as it never had.
     is_edge: bool,
     /// How much havoc there was on it.
@@ -209,7 +213,7 @@ enum Flight {
         id: TestcaseId,
         select: Select,
         tried: u32,
-        success: Option<(u32, Arc<[u8]>)>,
+        success: Option<(u32, Arc<[u8]>, Vec<u32>)>,
     },
     Again,
     Record(u32),
@@ -222,7 +226,7 @@ enum Flight {
 /// Which jobs come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
-    /// Of bundles with new edges.
+    /// Of bundles with new edges and few rows.
     Edge,
     /// Of others.
     Outcome,
@@ -236,6 +240,8 @@ pub struct Codep {
     ideas: Ideas,
     seeds_planned: u32,
     bundles: Vec<Bundle>,
+    /// Probes that bundles hit which were selected.
+    known: BTreeSet<u32>,
     /// By [`Urgency`].
     jobs: [VecDeque<Job>; 3],
     flights: Vec<Flight>,
@@ -254,6 +260,7 @@ impl Codep {
             ideas,
             seeds_planned: 0,
             bundles: Vec::new(),
+            known: BTreeSet::new(),
             jobs: Default::default(),
             flights: Vec::new(),
             classes: Classes::default(),
@@ -270,7 +277,8 @@ impl Codep {
     }
 
     fn urgency(&self, bundle: u32) -> Urgency {
-        match self.bundles[bundle as usize].is_edge {
+        let bundle = &self.bundles[bundle as usize];
+        match bundle.is_edge && bundle.rows <= ROWS_FEW {
             true => Urgency::Edge,
             false => Urgency::Outcome,
         }
@@ -291,8 +299,10 @@ impl Codep {
         }
         // No more havoc than others had, so that it has its turn soon and not for long.
         let havoc = self.bundles.iter().map(|bundle| bundle.havoc).min();
+        let sets = DataSets::parse(&bytes, self.ideas.delimiter);
         self.bundles.push(Bundle {
             parent,
+            rows: (0..sets.sets()).map(|set| sets.rows(set) as u32).sum(),
             bytes,
             is_edge,
             havoc: havoc.unwrap_or(0),
@@ -375,6 +385,10 @@ impl Codep {
         match job {
             Job::Select(id, select) => {
                 let (without, tried) = select.propose(self.ideas.delimiter, room);
+                if tried == 0 {
+                    self.selected(id, select);
+                    return 0;
+                }
                 let flight = Flight::Select {
                     id,
                     select,
@@ -557,7 +571,8 @@ impl Codep {
             };
             let sets = self.sets(bundle);
             let limits = (view.input_bytes_max, LITERALS_MAX, self.turn);
-            let tries = |site| self.outcomes.tries(site);
+            // Impatient as with what is probed: there are eight times as many.
+            let tries = |site| self.outcomes.tries(site).saturating_mul(PATIENCE);
             let found = literals::literals(&detail, (&sets, &self.classes), limits, tries);
             let candidates = found.into_iter().map(|(site, changes)| Candidate {
                 rank: 0,
@@ -571,6 +586,16 @@ impl Codep {
         }
         let probe = Job::Probe(Probe::new(bundle, base));
         self.queue_of(bundle).push_front(probe);
+    }
+
+    /// How many solutions of a bundle may be for one outcome of this site.
+    fn allowance(&self, site: u32) -> u32 {
+        match self.outcomes.tries(site) / PATIENCE {
+            0 => PER_OUTCOME,
+            1 => PER_OUTCOME / 2,
+            2..4 => 1,
+            _ => u32::from(site.wrapping_add(self.turn).is_multiple_of(RARELY)),
+        }
     }
 
     fn learn_constants(&mut self, detail: &Detail) {
@@ -599,15 +624,15 @@ impl Codep {
                 continue;
             }
             let is_seen = self.outcomes.has_seen(site, bit);
+            let most = self.allowance(site);
             let count = counts.entry((site, bit)).or_default();
+            if *count >= most {
+                continue;
+            }
             *count += 1;
-            let halvings = self.outcomes.tries(site) / PATIENCE;
             match is_seen {
-                false if *count <= PER_OUTCOME.checked_shr(halvings).unwrap_or(0) => {
-                    now.push(candidate);
-                }
-                true if *count <= LATER_PER_OUTCOME => later.push(candidate),
-                _ => {}
+                false => now.push(candidate),
+                true => later.push(candidate),
             }
         }
         now.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
@@ -692,15 +717,15 @@ impl Guidance for Codep {
         let bytes: Arc<[u8]> = Arc::from(&judged.detail.input[..]);
         let counts = &judged.detail.counts;
         let select = match self.ideas.select {
-            true => Select::new(bytes.clone(), counts, self.ideas.delimiter),
+            true => Select::new(bytes.clone(), counts, &self.known, self.ideas.delimiter),
             false => None,
         };
-        match select {
-            Some(select) => self.queue(Urgency::Edge).push_back(Job::Select(id, select)),
-            None => {
-                let bundle = self.enter(id, bytes, true);
-                self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
-            }
+        let is_first = self.bundles.is_empty() && self.queue(Urgency::Edge).is_empty();
+        if let Some(select) = select {
+            self.queue(Urgency::Edge).push_back(Job::Select(id, select));
+        } else if is_first || !self.ideas.select {
+            let bundle = self.enter(id, bytes, true);
+            self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
         }
     }
 
@@ -718,11 +743,9 @@ impl Guidance for Codep {
                     success,
                 } => {
                     if select.learn(tried, success) {
-                        self.queue(Urgency::Edge)
-                            .push_front(Job::Select(id, select));
+                        self.queue(Urgency::Edge).push_back(Job::Select(id, select));
                     } else {
-                        let bundle = self.enter(id, select.bytes, true);
-                        self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
+                        self.selected(id, select);
                     }
                 }
                 Flight::Relate(relate) => self.related(view, relate),
@@ -757,7 +780,8 @@ impl Codep {
                 select, success, ..
             } => {
                 if success.is_none() && select.is_enough(&detail.counts) {
-                    *success = Some((judged.nth, Arc::from(&detail.input[..])));
+                    let probes = detail.counts.iter().map(|(probe, _)| *probe).collect();
+                    *success = Some((judged.nth, Arc::from(&detail.input[..]), probes));
                 }
             }
             Flight::Relate(relate) => {
@@ -783,6 +807,16 @@ impl Codep {
             () if news.valid.edges > 0 => Judgement::Keep(Reason::ValidEdge),
             () => Judgement::Discard,
         }
+    }
+
+    /// What a selection leads to: a bundle, and a selection for what it does not cover.
+    fn selected(&mut self, id: TestcaseId, select: Select) {
+        let bundle = self.enter(id, select.bytes.clone(), true);
+        self.known.extend(&select.probes);
+        let next = select.next(&self.known, self.ideas.delimiter);
+        let jobs = bundle.map(Job::Record).into_iter();
+        let jobs = jobs.chain(next.map(|next| Job::Select(id, next)));
+        self.queue(Urgency::Edge).extend(jobs);
     }
 
     /// What runs of pairs lead to: more of them, or classes.

@@ -45,7 +45,8 @@ pub(super) enum Variable {
 /// A change that would make a comparison come out so. The more likely are less.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Candidate {
-    /// How many candidates of the same variable for the same outcome are likelier.
+    /// Twice how many candidates of the same variable for the same outcome are likelier, and one more if the operands did
+    /// not move one for one.
     pub(super) rank: u32,
     /// Which comparison.
     pub(super) site: u32,
@@ -210,12 +211,13 @@ pub(super) fn solve(
         rest = &rest[rest.partition_point(|compare| compare.site < site)..];
         let after = &rest[..rest.partition_point(|compare| compare.site == site)];
         let mut known = BTreeSet::new();
-        for (wanted, amount) in amounts(variable, before, after) {
+        for (wanted, amount, is_exact) in amounts(variable, before, after) {
             let Some(change) = variable.steps(sets, classes, amount) else {
                 continue;
             };
             if known.insert((wanted, change.clone())) {
-                let rank = known.iter().filter(|(other, _)| *other == wanted).count() as u32 - 1;
+                let others = known.iter().filter(|(other, _)| *other == wanted).count() as u32 - 1;
+                let rank = 2 * others + u32::from(!is_exact);
                 found.insert(Candidate {
                     rank,
                     site,
@@ -245,7 +247,7 @@ pub(super) fn column_of(sets: &DataSets, candidate: &Candidate) -> Option<Candid
 }
 
 /// How much of a variable makes a site come out how, for each way that it does not come out yet.
-fn amounts(variable: &Variable, before: &[Compare], after: &[Compare]) -> Vec<(u8, Amount)> {
+fn amounts(variable: &Variable, before: &[Compare], after: &[Compare]) -> Vec<(u8, Amount, bool)> {
     let mut found = Vec::new();
     let is_cell = matches!(variable, Variable::Cell(..));
     if is_cell && before.len() == after.len() {
@@ -267,22 +269,31 @@ fn amounts(variable: &Variable, before: &[Compare], after: &[Compare]) -> Vec<(u
 }
 
 /// The same by one record and what became of it. As what the operands moved by one for one, they are; else as both.
-fn amounts_of(variable: &Variable, old: Compare, new: Compare, found: &mut Vec<(u8, Amount)>) {
+fn amounts_of(
+    variable: &Variable,
+    old: Compare,
+    new: Compare,
+    found: &mut Vec<(u8, Amount, bool)>,
+) {
     let size = variable.size();
     let (from, to) = (distance(old), distance(new));
     let slope = sign((to - from) as u64, old.width);
     let floats = reals(old).zip(reals(new));
     let floats = floats.map(|(old, new)| (old.0 - old.1, new.0 - new.1));
     let is_float = floats.is_some_and(|(from, to)| (to - from).abs() == size as f64);
-    if slope.abs() == i128::from(size) || !is_float {
-        whole(size, old, from, slope, found);
+    let is_whole = slope.abs() == i128::from(size);
+    let mut amounts = Vec::new();
+    if is_whole || !is_float {
+        whole(size, old, from, slope, &mut amounts);
     }
     if let Some((from, to)) = floats
-        && slope.abs() != i128::from(size)
+        && !is_whole
     {
         let is_count = !matches!(variable, Variable::Cell(..));
-        real((size, is_count), old, from, to - from, found);
+        real((size, is_count), old, from, to - from, &mut amounts);
     }
+    let is_exact = is_whole || is_float;
+    found.extend((amounts.into_iter()).map(|(wanted, amount)| (wanted, amount, is_exact)));
 }
 
 /// The difference of the operands, as a signed number of their width.

@@ -1,14 +1,15 @@
-//! Row selection: the few rows of a bundle that are enough for all that it covers.
+//! Row selection: for what a testcase covers, a few rows that are enough.
 //!
-//! In: a bundle, what it covers, and what it covers without some of its rows. Out: rows to leave out, until none can
-//! be. Blocks of a quarter of all rows down to single rows are left out, one block at a time, as long as every probe
-//! that the bundle hit is still hit. What is left is small enough that every comparison in it is recorded, and to be
-//! tried cell by cell.
+//! In: a testcase, the probes that it hit, and those that known bundles hit. Out: a bundle for the probe that it hit most
+//! often and no known bundle does; then one for the next, until there is none. A bundle for all at once would have
+//! the rows that fill a map as well as those that join, and what comparisons record of it would be mostly of the former.
 //!
-//! Blocks are proposed several at a time, each from the current rows. The first that can be left out, in order, is,
-//! and those behind it are proposed again. The number proposed doubles when all fail and falls back to the
+//! Blocks of a quarter of all rows down to single rows are left out, one block at a time, as long as the probe is
+//! still hit. Blocks are proposed several at a time, each from the current rows. The first that can be left out, in
+//! order, is, and those behind it are proposed again. The number proposed doubles when all fail and falls back to the
 //! number that was needed when one succeeds, as in [`crate::trim`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,14 +20,19 @@ use crate::rows::draft::Draft;
 use crate::rows::{DataSets, Maker};
 
 /// Most blocks proposed at a time.
-const WINDOW_MAX: u32 = 32;
+const WINDOW_MAX: u32 = 16;
 
-/// A bundle of which rows are selected.
+/// A testcase of which rows are selected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Select {
+    /// The testcase, and the probes that it hit, the most often hit first.
+    whole: Arc<[u8]>,
+    all: Vec<u32>,
+    /// What is left of it, and the probes that it hits.
     pub(super) bytes: Arc<[u8]>,
-    /// Probes to be hit, ascending.
-    wanted: Vec<u32>,
+    pub(super) probes: Vec<u32>,
+    /// The probe to be hit.
+    wanted: u32,
     /// All rows, of all data sets.
     rows: u32,
     /// Rows left out at a time, and where the next block begins.
@@ -38,30 +44,54 @@ pub(super) struct Select {
 }
 
 impl Select {
-    /// Begins; nothing if there are no two rows.
-    pub(super) fn new(bytes: Arc<[u8]>, counts: &[(u32, u32)], delimiter: u8) -> Option<Select> {
-        let sets = DataSets::parse(&bytes, delimiter);
-        let rows = (0..sets.sets()).map(|set| sets.rows(set) as u32).sum();
-        (rows > 1).then(|| Select {
+    /// Begins; nothing if known bundles hit all that this testcase does.
+    pub(super) fn new(
+        bytes: Arc<[u8]>,
+        counts: &[(u32, u32)],
+        known: &BTreeSet<u32>,
+        delimiter: u8,
+    ) -> Option<Select> {
+        let mut counts = counts.to_vec();
+        counts.sort_by_key(|(probe, count)| (std::cmp::Reverse(*count), *probe));
+        let select = Select {
+            whole: bytes.clone(),
+            all: counts.iter().map(|(probe, _)| *probe).collect(),
             bytes,
-            wanted: counts.iter().map(|(probe, _)| *probe).collect(),
+            probes: Vec::new(),
+            wanted: 0,
+            rows: 0,
+            step: 1,
+            at: 0,
+            window: 0,
+            progress: false,
+        };
+        select.next(known, delimiter)
+    }
+
+    /// Begins again, for the next probe that no known bundle hits.
+    pub(super) fn next(self, known: &BTreeSet<u32>, delimiter: u8) -> Option<Select> {
+        let wanted = *self.all.iter().find(|probe| !known.contains(probe))?;
+        let sets = DataSets::parse(&self.whole, delimiter);
+        let rows: u32 = (0..sets.sets()).map(|set| sets.rows(set) as u32).sum();
+        Some(Select {
+            bytes: self.whole.clone(),
+            probes: self.all.clone(),
+            wanted,
             rows,
             step: (rows.next_power_of_two() / 4).max(1),
             at: 0,
             window: 4,
             progress: false,
+            ..self
         })
     }
 
-    /// Whether a run hit all that is to be hit.
+    /// Whether a run hit what is to be hit.
     pub(super) fn is_enough(&self, counts: &[(u32, u32)]) -> bool {
-        let mut hit = counts.iter().map(|(probe, _)| *probe);
-        self.wanted
-            .iter()
-            .all(|wanted| hit.any(|probe| probe == *wanted))
+        counts.iter().any(|(probe, _)| *probe == self.wanted)
     }
 
-    /// What to run, and how much of it: at most `room`, which is not 0.
+    /// What to run, and how much of it: at most `room`, which is not 0; nothing if there are no two rows.
     pub(super) fn propose(&self, delimiter: u8, room: u32) -> (Without, u32) {
         let blocks = (self.rows - self.at).div_ceil(self.step);
         let without = Without {
@@ -69,18 +99,30 @@ impl Select {
             at: self.at,
             step: self.step,
         };
-        (without, room.min(self.window).min(blocks))
+        let is_over = self.rows <= 1;
+        (
+            without,
+            if is_over {
+                0
+            } else {
+                room.min(self.window).min(blocks)
+            },
+        )
     }
 
-    /// Learns that so many blocks were tried, and which was the first that could be left out, with what was left.
-    /// False once there is nothing more to try.
-    pub(super) fn learn(&mut self, tried: u32, success: Option<(u32, Arc<[u8]>)>) -> bool {
+    /// Learns that so many blocks were tried, and which was the first that could be left out, with what was left and the
+    /// probes that it hits. False once there is nothing more to try.
+    pub(super) fn learn(
+        &mut self,
+        tried: u32,
+        success: Option<(u32, Arc<[u8]>, Vec<u32>)>,
+    ) -> bool {
         match success {
-            Some((nth, bytes)) => {
+            Some((nth, bytes, probes)) => {
                 self.at += nth * self.step;
                 self.rows -= self.step.min(self.rows - self.at);
                 self.window = (nth + 1).max(2);
-                self.bytes = bytes;
+                (self.bytes, self.probes) = (bytes, probes);
                 self.progress = true;
             }
             None => {
@@ -139,48 +181,62 @@ impl Maker for Without {
 mod tests {
     use super::*;
 
-    /// Runs a selection on a target that hits a probe for each of these rows; what is left, and the runs it took.
-    fn selected(bytes: &[u8], needed: &[&str]) -> (String, u32) {
+    /// Runs a selection on a target that hits probe `n` as often as row `n` of these is there; the bundles, and the runs
+    /// that they took.
+    fn selected(bytes: &[u8], needed: &[&str], known: &[u32]) -> (Vec<String>, u32) {
         let counts = |bytes: &[u8]| -> Vec<(u32, u32)> {
             let text = String::from_utf8_lossy(bytes);
-            let lines: Vec<_> = text.split(['\n', '\x1c']).collect();
-            let hit = (0..).zip(needed).filter(|(_, row)| lines.contains(row));
-            hit.map(|(probe, _)| (probe, 1)).collect()
+            let count = |row: &&str| {
+                text.split(['\n', '\x1c'])
+                    .filter(|line| line == row)
+                    .count()
+            };
+            let hits = (0..)
+                .zip(needed)
+                .map(|(probe, row)| (probe, count(row) as u32));
+            hits.filter(|(_, count)| *count > 0).collect()
         };
-        let mut select = Select::new(Arc::from(bytes), &counts(bytes), b',').unwrap();
-        let (mut runs, mut out) = (0, Vec::new());
-        loop {
-            let (without, tried) = select.propose(b',', 64);
-            runs += tried;
-            let mut success = None;
-            for nth in 0..tried {
-                without.make(u64::from(nth), &mut Rng::new(0), 1 << 20, &mut out);
-                if success.is_none() && select.is_enough(&counts(&out)) {
-                    success = Some((nth, Arc::from(&out[..])));
+        let mut known: BTreeSet<u32> = known.iter().copied().collect();
+        let mut next = Select::new(Arc::from(bytes), &counts(bytes), &known, b',');
+        let (mut runs, mut out, mut bundles) = (0, Vec::new(), Vec::new());
+        while let Some(mut select) = next {
+            loop {
+                let (without, tried) = select.propose(b',', 64);
+                runs += tried;
+                let mut success = None;
+                for nth in 0..tried {
+                    without.make(u64::from(nth), &mut Rng::new(0), 1 << 20, &mut out);
+                    if success.is_none() && select.is_enough(&counts(&out)) {
+                        let probes = counts(&out).iter().map(|(probe, _)| *probe).collect();
+                        success = Some((nth, Arc::from(&out[..]), probes));
+                    }
+                }
+                if tried == 0 || !select.learn(tried, success) {
+                    break;
                 }
             }
-            if !select.learn(tried, success) {
-                let left = String::from_utf8_lossy(&select.bytes).into_owned();
-                return (left, runs);
-            }
+            bundles.push(String::from_utf8_lossy(&select.bytes).into_owned());
+            known.extend(&select.probes);
+            next = select.next(&known, b',');
         }
+        (bundles, runs)
     }
 
     #[test]
-    fn what_is_needed_is_left() {
+    fn a_bundle_for_each_probe_and_none_twice() {
         let rows = (0..450).map(|n| format!("{n}\n")).collect::<String>();
         let both = format!("{rows}\x1c{}", rows.replace('\n', ",x\n"));
-        let (left, runs) = selected(both.as_bytes(), &["17", "449", "0,x"]);
-        assert_eq!(left, "17\n449\n\x1c0,x\n");
-        assert!(runs < 200, "{runs}");
-        assert_eq!(selected(b"a\nb\n\x1cc\n", &["b", "c"]).0, "b\n\x1cc\n");
-        assert_eq!(selected(b"a\nb\n", &["a", "b"]).0, "a\nb\n");
-        assert_eq!(selected(b"a\nb\n", &["b"]).0, "b\n");
+        let (bundles, runs) = selected(both.as_bytes(), &["17", "449", "0,x"], &[1]);
+        assert_eq!(bundles, ["17\n\x1c", "\x1c0,x\n"]);
+        assert!(runs < 120, "{runs}");
+        // The most often hit first; two at once if they are one row.
+        let (bundles, _) = selected(b"a\nb\nb\n", &["a", "b", "b"], &[]);
+        assert_eq!(bundles, ["b\n", "a\n"]);
     }
 
     #[test]
-    fn one_row_is_not_selected_from() {
-        assert!(Select::new(Arc::from(&b"a\n"[..]), &[], b',').is_none());
-        assert!(Select::new(Arc::from(&b""[..]), &[], b',').is_none());
+    fn one_row_stays() {
+        assert_eq!(selected(b"a\n", &["a"], &[]), (vec!["a\n".to_owned()], 0));
+        assert_eq!(selected(b"a\n", &["a"], &[0]).0, Vec::<String>::new());
     }
 }
