@@ -113,9 +113,6 @@ impl Prepared {
             }
             engine.end_batch(judging);
         }
-        if std::env::var_os("DUMP").is_some() {
-            eprintln!("DUMP {:?}", engine.checkpoint());
-        }
         let program = self.target.program(self.target.campaign_build())?;
         let wasm = &self.target.module.wasm;
         let cover = Cover::new(wasm, program.probe_map(), &collector.counts)?;

@@ -102,6 +102,8 @@ const SELECT: Setting = Setting::switch(
 
 /// Bundles of more rows than this are not urgent: comparisons of theirs are recorded by chance.
 const ROWS_FEW: u32 = 12;
+/// Without new edges, a run of more rows than this is no bundle: children of its children would be ever larger.
+const ROWS_MANY: u32 = 48;
 /// Without seeds: text and a number.
 const SEED: &[u8] = b"some words,1\n";
 /// Jobs may take six eighths of a batch while any are waiting.
@@ -276,6 +278,11 @@ impl Codep {
         DataSets::parse(&self.bundles[bundle as usize].bytes, self.ideas.delimiter)
     }
 
+    fn rows(&self, bytes: &[u8]) -> u32 {
+        let sets = DataSets::parse(bytes, self.ideas.delimiter);
+        (0..sets.sets()).map(|set| sets.rows(set) as u32).sum()
+    }
+
     fn urgency(&self, bundle: u32) -> Urgency {
         let bundle = &self.bundles[bundle as usize];
         match bundle.is_edge && bundle.rows <= ROWS_FEW {
@@ -299,10 +306,9 @@ impl Codep {
         }
         // No more havoc than others had, so that it has its turn soon and not for long.
         let havoc = self.bundles.iter().map(|bundle| bundle.havoc).min();
-        let sets = DataSets::parse(&bytes, self.ideas.delimiter);
         self.bundles.push(Bundle {
             parent,
-            rows: (0..sets.sets()).map(|set| sets.rows(set) as u32).sum(),
+            rows: self.rows(&bytes),
             bytes,
             is_edge,
             havoc: havoc.unwrap_or(0),
@@ -360,14 +366,17 @@ impl Codep {
     fn plan_jobs(&mut self, mut room: u32, rng: &mut Rng, groups: &mut Vec<Group>) -> u32 {
         let before = room;
         for urgency in [Urgency::Edge, Urgency::Outcome, Urgency::Later] {
+            // What can wait has its share, or it would wait for ever.
+            let has_share = urgency == Urgency::Outcome && !self.queue(Urgency::Later).is_empty();
+            let reserved = if has_share { room / 2 } else { 0 };
             for _ in 0..self.queue(urgency).len() {
-                if room == 0 {
+                if room <= reserved {
                     break;
                 }
                 let Some(job) = self.queue(urgency).pop_front() else {
                     break;
                 };
-                room -= self.plan_job(job, urgency, room, rng, groups);
+                room -= self.plan_job(job, urgency, room - reserved, rng, groups);
             }
         }
         before - room
@@ -532,7 +541,10 @@ impl Codep {
         {
             self.queue(Urgency::Edge)
                 .push_back(Job::Again(parent, bytes));
-        } else if is_new && let Some(bundle) = self.enter(parent, bytes, false) {
+        } else if is_new
+            && self.rows(&bytes) <= ROWS_MANY
+            && let Some(bundle) = self.enter(parent, bytes, false)
+        {
             self.queue(Urgency::Outcome).push_back(Job::Record(bundle));
         }
     }
@@ -544,7 +556,7 @@ impl Codep {
         if self.ideas.constants {
             self.learn_constants(detail);
         }
-        let pairs = match self.ideas.together {
+        let pairs = match self.ideas.together && self.bundles[bundle as usize].is_edge {
             true => self.classes.candidates(&sets),
             false => Vec::new(),
         };
@@ -635,6 +647,12 @@ impl Codep {
                 true => later.push(candidate),
             }
         }
+        let sets = self.sets(bundle);
+        let columns = |of: &[Candidate]| -> Vec<Candidate> {
+            let found = of.iter().filter_map(|one| probe::column_of(&sets, one));
+            found.collect()
+        };
+        now.extend(columns(&now));
         now.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
         now.reverse();
         if !now.is_empty() {
@@ -644,11 +662,7 @@ impl Codep {
         if !self.bundles[bundle as usize].is_edge {
             return;
         }
-        let sets = self.sets(bundle);
-        let columns: Vec<_> = (later.iter())
-            .filter_map(|one| probe::column_of(&sets, one))
-            .collect();
-        later.extend(columns);
+        later.splice(0..0, columns(&later));
         later.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
         later.truncate(LATER_MAX);
         later.reverse();
@@ -831,5 +845,89 @@ impl Codep {
             self.classes.learn(pair, *same);
         }
         self.begin_probe(view, bundle, relate.base);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{Trace, execute};
+    use crate::trial::{Exit, TrapKind};
+    use crate::{Config, Decision, Engine};
+
+    /// Orders that are joined with customers, and three faults: at an amount of 90,024, at seven orders of customers, and
+    /// at a customer whose key begins with `ck`.
+    fn orders(input: &[u8]) -> Trace {
+        let sets = DataSets::parse(input, b',');
+        let mut trace = Trace::default();
+        trace.hit(0);
+        let mut joined = 0;
+        let fault = |trace: &mut Trace, site| {
+            trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+            trace.site = site;
+        };
+        let cells = |set: usize| {
+            let sets = &sets;
+            let rows = (0..sets.rows(set)).filter(move |row| sets.columns(set, *row) == 2);
+            rows.map(move |row| [sets.cell(set, row, 0), sets.cell(set, row, 1)])
+        };
+        for [_, customer] in cells(0) {
+            for [key, amount] in cells(1) {
+                if key != customer || key.len() < 2 {
+                    continue;
+                }
+                joined += 1;
+                let prefix = u64::from(u16::from_le_bytes([key[0], key[1]]));
+                let amount = std::str::from_utf8(amount)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
+                let amount: i32 = amount.unwrap_or(0);
+                if trace.equal(4, 4, prefix, u64::from(u16::from_le_bytes(*b"ck"))) {
+                    fault(&mut trace, 3);
+                } else if trace.equal(6, 4, u64::from(amount.cast_unsigned()), 90_024) {
+                    fault(&mut trace, 1);
+                }
+            }
+        }
+        if trace.equal(8, 4, joined, 7) {
+            fault(&mut trace, 2);
+        }
+        trace
+    }
+
+    /// The faults that a campaign of 3,000 trials finds.
+    fn found(settings: &[(&str, &str)]) -> BTreeSet<u32> {
+        let customers: String = (10..40).map(|n| format!("a{n},u{n}\n")).collect();
+        let orders_of: String = (38..70).map(|n| format!("u{n},{n}\n")).collect();
+        let settings = settings
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let config = Config {
+            seeds: vec![format!("{customers}\x1c{orders_of}").into_bytes()],
+            settings: settings.collect(),
+            input_bytes_max: 1 << 16,
+            ..Config::bare(&SPEC, 1, 64)
+        };
+        let mut engine = Engine::new(config).expect("the settings are right");
+        let mut sites = BTreeSet::new();
+        while engine.stats().execs < 3_000 {
+            let batch = engine.next_batch(3_000 - engine.stats().execs);
+            let outcomes = execute(&batch, &orders, 1);
+            for decision in engine.finish_batch(&batch, outcomes) {
+                if let Decision::Finding { site, .. } = decision {
+                    sites.insert(site);
+                }
+            }
+        }
+        sites
+    }
+
+    #[test]
+    fn each_idea_finds_what_it_is_for() {
+        assert_eq!(found(&[]), BTreeSet::from([1, 2, 3]));
+        assert!(!found(&[("together", "off")]).contains(&3));
+        assert!(!found(&[("constants", "off")]).contains(&1));
+        assert!(!found(&[("constants", "off")]).contains(&3));
+        assert!(!found(&[("cardinality", "off")]).contains(&2));
     }
 }

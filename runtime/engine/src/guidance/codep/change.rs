@@ -13,7 +13,7 @@ use crate::rows::draft::{Cells, Draft};
 use crate::rows::{DataSets, Maker};
 
 /// Most copies that one change makes, of rows or groups.
-pub(super) const COPIES_MAX: u32 = 300;
+pub(super) const COPIES_MAX: u32 = 128;
 
 /// A cell: data set, row, column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -82,7 +82,12 @@ impl Classes {
     pub(super) fn learn(&mut self, pair: &Pair, same: [bool; RUNS as usize]) {
         let (first, second) = pair.columns;
         let [alone, other, both] = same;
-        if both && !(alone && other) {
+        // Within a data set, where equal texts are common, either alone has to break it.
+        let breaks = match first.0 == second.0 {
+            true => !alone && !other,
+            false => !alone || !other,
+        };
+        if both && breaks {
             self.join(first, second);
         } else {
             *self.tries.entry(pair.columns).or_default() += 1;
@@ -190,6 +195,12 @@ mod tests {
             let mut classes = Classes::default();
             classes.learn(pair, same);
             assert_eq!(classes.has((0, 0)), joins, "{same:?}");
+            let within = Pair {
+                columns: ((0, 0), (0, 1)),
+                ..pair.clone()
+            };
+            classes.learn(&within, same);
+            assert_eq!(classes.has((0, 1)), same == [false, false, true]);
             for _ in 0..TRIES {
                 classes.learn(pair, [true; 3]);
             }
