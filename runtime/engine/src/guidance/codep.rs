@@ -6,21 +6,21 @@
 //! A *bundle* is a testcase of few rows. Every bundle goes through these stages, each a job whose trials wait for
 //! those of the stage before:
 //!
-//! 1. *Select* ([`select`]): rows that cover nothing of their own are left out, so that every comparison of what is
+//! 1. *Select* (`codep/select.rs`): rows that cover nothing of their own are left out, so that every comparison of what is
 //!    left is recorded (records hold the last four of a site) and every cell can be tried.
 //! 2. *Record*: one run with comparisons. Texts and constants that the program compares with are learnt.
-//! 3. *Relate* ([`classes`]): columns that share a text are tried for being a class, whose cells a join needs to be
+//! 3. *Relate* (`codep/classes.rs`): columns that share a text are tried for being a class, whose cells a join needs to be
 //!    equal. From here on they change together: co-mutation.
-//! 4. *Probe* ([`probe`]): every row, group and number is counted one up, and what that does to the operands
+//! 4. *Probe* (`codep/probe.rs`): every row, group and number is counted one up, and what that does to the operands
 //!    of every comparison is its slope.
-//! 5. *Solve*: what the slopes say would make a comparison come out as it never has ([`outcomes`]), and texts that
-//!    would ([`literals`]). All else in the bundle is frozen, as the path to the comparison needs it.
+//! 5. *Solve*: what the slopes say would make a comparison come out as it never has (`codep/outcomes.rs`), and texts that
+//!    would (`codep/literals.rs`). All else in the bundle is frozen, as the path to the comparison needs it.
 //!
 //! A trial that covers a new edge makes a new bundle, which begins at 1. So does, at 4, one in which a comparison came
 //! out as it never had: such is half of a condition that no edge tells of. After that, when nothing is
 //! urgent, bundles with new edges are solved for comparisons that have come out so in another bundle, since the one
 //! beside the sought arm may be here; with one cell, and with its whole column moved, so that rows keep their order.
-//! What is left of a batch is havoc ([`havoc`]) on bundles in turns, those with new edges four times as often.
+//! What is left of a batch is havoc (`codep/havoc.rs`) on bundles in turns, those with new edges four times as often.
 //!
 //! Why classes are found by value and confirmed by running, and not handed over by the host, which could compute them
 //! from a dependence build: three runs for a pair of columns are cheaper than such a build of the module, they need no
