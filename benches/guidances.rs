@@ -9,10 +9,9 @@
 //! Limit: two sandboxes' resets and the draws of a generator (some 20 ns each).
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sandglass_benches::{Size, heading, in_turns};
+use sandglass_benches::{Size, heading, in_turns, run_batch};
 use sandglass_engine::guidance::{ALL, InputKind};
 use sandglass_engine::{Config, Drawing, Engine, Interest, Judging, Rng, Source, Spec};
 use sandglass_guests::{RUST_DEMO, generator};
@@ -70,12 +69,9 @@ impl Campaign {
             let batch = Arc::new(self.engine.next_batch(end - self.engine.stats().execs));
             let mut judging = Judging::of(&batch);
             let engine = &mut self.engine;
-            let ran = self.pool.start(&batch).judge(&mut |outcomes| {
+            let ran = run_batch(&mut self.pool, &batch, &mut |outcomes| {
                 engine.judge(&mut judging, outcomes);
-                Ok(match judging.wants_more() {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                })
+                Ok(judging.wants_more())
             });
             ran.expect("nothing fails");
             self.engine.end_batch(judging);

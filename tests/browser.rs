@@ -2,29 +2,24 @@
 //! becomes part of them. Without a browser they are left out, and say so.
 #![expect(clippy::print_stdout, reason = "says when it is left out")]
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sandglass_engine::laws::pump::Pump;
 use sandglass_guests::C_DEMO;
-use sandglass_instrument::CostModel;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::cover::source::Sources;
 use sandglass_runtime::cover::{self, FileCover};
-use sandglass_runtime::event::{Event, Finding, Kept};
 use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
 use sandglass_runtime::profile::html::{Law, Page, html};
 use sandglass_runtime::profile::profile;
 use sandglass_runtime::report;
-use sandglass_runtime::store::finding::FindingRecord;
-use sandglass_runtime::store::input_name;
-use sandglass_runtime::store::record::{GuidanceRecord, Record, StartRecord, TargetRecord};
 use sandglass_runtime::target::{Module, Reset, Target};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use sandglass_tests::browser::{assert_needs_nothing, load_ms, opened, tag};
-use sandglass_tests::covered;
+use sandglass_tests::{covered, large};
 
 /// What a hostile guest calls its functions, and its inputs.
 const HOSTILE: &str =
@@ -196,109 +191,14 @@ fn a_cover_opens_in_a_browser() {
     );
 }
 
-/// A campaign's folder with a hundred thousand inputs and three hundred findings, all with names and
-/// contents that are meant to break a page.
-fn large_campaign(root: &Path) {
-    let hostile = HOSTILE.replace("\\22", "\"");
-    let limits = Limits::STANDARD;
-    let record = Record {
-        target: TargetRecord {
-            path: hostile.clone(),
-            hash: "aa".into(),
-            args: vec![hostile.clone()],
-            stub_imports: false,
-            sanitize_heap: false,
-            sanitize_sample: false,
-            allocator: Vec::new(),
-            cost_model: CostModel::Plain,
-        },
-        generator: None,
-        guidance: GuidanceRecord {
-            name: "sandglass".into(),
-            seed: 1,
-            slow_factor: 100,
-            choice_bytes: 65_536,
-            settings: Default::default(),
-        },
-        start: StartRecord {
-            inputs: 0,
-            inputs_hash: "bb".into(),
-            tokens: 0,
-            tokens_hash: "cc".into(),
-        },
-        limits,
-        budget: Default::default(),
-    };
-    fs::create_dir_all(root.join("corpus")).unwrap();
-    fs::write(root.join("campaign.toml"), record.to_toml()).unwrap();
-    let mut log = String::new();
-    for id in 0..100_000 {
-        let bytes = format!("{id} {hostile}");
-        let name = input_name(bytes.as_bytes());
-        let kept = Kept {
-            made_by: None,
-            id,
-            trial: u64::from(id) * 10,
-            file: name.clone(),
-            bytes: bytes.len() as u64,
-            reason: ["new edge", "new count", &hostile][id as usize % 3].to_owned(),
-            new_edges: u64::from(id % 7 == 0),
-            elapsed_ms: 0,
-        };
-        log += &Event::Kept(kept).to_json();
-        log.push('\n');
-        fs::write(root.join("corpus").join(name), bytes).unwrap();
-    }
-    for n in 0..300 {
-        let input = hostile.clone().into_bytes();
-        let record = FindingRecord {
-            kind: "trap".into(),
-            key: format!("{n:016x}"),
-            title: hostile.clone(),
-            exit: "trap".into(),
-            site: 1,
-            fuel: 9,
-            target_hash: "aa".into(),
-            guidance: "sandglass".into(),
-            seed: 1,
-            trial: n * 100,
-            ..FindingRecord::of(&input, limits)
-        };
-        let folder = root.join("findings").join(record.folder_name());
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(
-            folder.join("finding.json"),
-            serde_json::to_string(&record).unwrap(),
-        )
-        .unwrap();
-        fs::write(folder.join("input"), &input).unwrap();
-        fs::write(
-            folder.join("stack.txt"),
-            format!("#0 {hostile}\n").repeat(70),
-        )
-        .unwrap();
-        log += &Event::Finding(Finding {
-            kind: record.kind,
-            key: record.key,
-            trial: record.trial,
-            title: record.title,
-            folder: hostile.clone(),
-            bytes: 1,
-            stack: Vec::new(),
-            elapsed_ms: 0,
-        })
-        .to_json();
-        log.push('\n');
-    }
-    fs::write(root.join("events.jsonl"), log).unwrap();
-}
-
 #[test]
 fn a_campaign_of_a_hundred_thousand_inputs_opens_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("c.sandglass");
-    large_campaign(&root);
+    large::campaign(&root, 100_000, 300);
+    let began = Instant::now();
     let page = report::html::html(&root, &[]).unwrap();
+    println!("made in {} ms", began.elapsed().as_millis());
     assert_needs_nothing(&page);
     assert!(page.len() < 4 << 20, "{} bytes", page.len());
     let user = r##"<script>

@@ -11,6 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runtime/engine", &[]),
     ("runtime/sandbox", &["abi", "instrument", "engine"]),
     ("runtime/exchange", &[]),
+    ("runtime/exchange/nats", &["exchange"]),
     (
         "runtime",
         &[
@@ -33,6 +34,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["runtime", "benches"]),
     ("walrus", &["instrument"]),
     ("ratatui", &["runtime"]),
+    ("async-nats", &["runtime/exchange/nats"]),
+    ("tokio", &["runtime/exchange/nats"]),
     ("libc", &["runtime/sandbox", "runtime", "benches", "tests"]),
 ];
 

@@ -14,6 +14,21 @@ use sandglass_tests::undefined::wrong_reports;
 /// Far more than any of these campaigns needs, and a second of work.
 const EXECS: &str = "100000";
 
+/// Every file of a template is written, and every template is one that can be asked for.
+#[test]
+fn templates_are_whole() {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/templates");
+    for entry in fs::read_dir(&all).expect("a folder") {
+        let from = entry.expect("an entry").path();
+        if !from.is_dir() {
+            continue;
+        }
+        let name = from.file_name().and_then(|name| name.to_str());
+        let written = template(name.expect("a name"));
+        assert_eq!(files(written.path()), files(&from), "{name:?}");
+    }
+}
+
 #[test]
 fn an_unmodified_cargo_fuzz_project() {
     let project = template("rust");
@@ -26,7 +41,7 @@ fn an_unmodified_cargo_fuzz_project() {
         &["build"],
         "mean.wasm",
         &["fuzz/corpus/mean"],
-        "src/lib.rs",
+        &["mean", "src/lib.rs"],
     );
     let mut after = files(project.path());
     after.retain(|path| !path.starts_with("campaign") && path != Path::new("mean.wasm"));
@@ -42,14 +57,26 @@ fn a_cargo_fuzz_project_that_brings_c() {
     if !built(c.path(), &["build", "harness.c", "mean.c"]) || !is_fetched(project.path()) {
         return;
     }
-    finds_the_fault(project.path(), &["build"], "mean_c.wasm", &[], "mean.c");
+    finds_the_fault(
+        project.path(),
+        &["build"],
+        "mean_c.wasm",
+        &[],
+        &["mean", "mean.c"],
+    );
 }
 
 #[test]
 fn a_harness_in_c() {
     let project = template("c");
     let command = ["build", "harness.c", "mean.c"];
-    finds_the_fault(project.path(), &command, "harness.wasm", &[], "mean.c");
+    finds_the_fault(
+        project.path(),
+        &command,
+        "harness.wasm",
+        &[],
+        &["mean", "mean.c"],
+    );
 }
 
 #[test]
@@ -64,7 +91,13 @@ fn a_harness_in_cxx() {
         "--",
         "-std=c++17",
     ];
-    finds_the_fault(project.path(), &command, "out/mean.wasm", &[], "mean.cc");
+    finds_the_fault(
+        project.path(),
+        &command,
+        "out/mean.wasm",
+        &[],
+        &["mean", "mean.cc"],
+    );
 }
 
 #[test]
@@ -75,8 +108,49 @@ fn a_harness_in_zig() {
         &["build", "harness.zig"],
         "harness.wasm",
         &[],
-        "mean.zig",
+        &["mean", "mean.zig"],
     );
+}
+
+#[test]
+fn a_harness_in_assembly_script() {
+    let project = template("assemblyscript");
+    finds_the_fault(
+        project.path(),
+        &["build", "harness.ts"],
+        "harness.wasm",
+        &[],
+        // The compiler puts what is called once into its caller.
+        &["divide-by-zero", "harness/LLVMFuzzerTestOneInput"],
+    );
+}
+
+#[test]
+fn a_harness_in_go() {
+    let project = template("go");
+    finds_the_fault(
+        project.path(),
+        &["build", "harness.go", "mean.go"],
+        "harness.wasm",
+        &[],
+        &["main.Mean"],
+    );
+}
+
+/// What a thrown error says is in the finding's title.
+#[test]
+fn an_error_in_assembly_script_has_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "export function LLVMFuzzerTestOneInput(data: usize, size: i32): i32 {\n\
+        if (size > 1) throw new Error(\"no such thing\");\n  return 0;\n}\n";
+    fs::write(folder.path().join("h.ts"), source).expect("written");
+    if !built(folder.path(), &["build", "h.ts"]) {
+        return;
+    }
+    fs::write(folder.path().join("input"), "ab").expect("written");
+    let output = sandglass(folder.path(), &["repro", "h.wasm", "input"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("no such thing at h.ts:2:"), "{text}");
 }
 
 /// What sources can define beside the entry is exported, and what only a
@@ -274,17 +348,11 @@ fn is_fetched(project: &Path) -> bool {
     fetched
 }
 
-/// A copy of a template in a folder of its own.
+/// A template in a folder of its own, as the program writes it.
 fn template(language: &str) -> tempfile::TempDir {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../guests/templates")
-        .join(language);
     let to = tempfile::tempdir().expect("a folder");
-    for path in files(&from) {
-        let copy = to.path().join(&path);
-        fs::create_dir_all(copy.parent().expect("below the folder")).expect("made");
-        fs::copy(from.join(&path), copy).expect("copied");
-    }
+    let written = sandglass(to.path(), &["init", language, "."]);
+    assert!(written.status.success(), "{written:?}");
     to
 }
 
@@ -306,8 +374,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Builds, fuzzes, and looks for the division in the stack of what was found.
-fn finds_the_fault(folder: &Path, build: &[&str], module: &str, corpus: &[&str], source: &str) {
+/// Builds, fuzzes, and looks for a line with these words in what was found.
+fn finds_the_fault(folder: &Path, build: &[&str], module: &str, corpus: &[&str], words: &[&str]) {
     if !built(folder, build) {
         return;
     }
@@ -317,7 +385,7 @@ fn finds_the_fault(folder: &Path, build: &[&str], module: &str, corpus: &[&str],
     let output = sandglass(folder, &fuzz);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    let division = |line: &str| line.contains("mean") && line.contains(source);
+    let division = |line: &str| words.iter().all(|word| line.contains(word));
     assert!(text.lines().any(division), "{text}");
 }
 

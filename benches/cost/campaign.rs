@@ -1,9 +1,8 @@
 //! One campaign: how costly the inputs become that it tries.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sandglass_benches::thread_cpu_ns;
+use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
@@ -116,7 +115,7 @@ impl Prepared {
         while engine.stats().execs < budget.execs && cpu_s() < budget.cpu_s && !is_enough(&most) {
             let batch = Arc::new(engine.next_batch(budget.execs - engine.stats().execs));
             let mut judging = Judging::of(&batch);
-            let mut judge = |outcomes: &mut Vec<Outcome>| {
+            run_batch(&mut pool, &batch, &mut |outcomes| {
                 let first = judging.judged();
                 engine.judge(&mut judging, outcomes);
                 for outcome in &outcomes[..judging.judged() - first] {
@@ -124,12 +123,8 @@ impl Prepared {
                         most = most.or(outcome);
                     }
                 }
-                Ok(match judging.wants_more() {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                })
-            };
-            pool.start(&batch).judge(&mut judge)?;
+                Ok(judging.wants_more())
+            })?;
             engine.end_batch(judging);
         }
         Ok(Reached {

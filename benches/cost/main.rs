@@ -21,11 +21,10 @@ use cases::{CASES, Case};
 use clap::{Args, Parser};
 use sandglass_benches::results::{Results, read};
 use sandglass_benches::stats::{mann_whitney, median};
-use sandglass_benches::{Size, heading};
+use sandglass_benches::{Error, Size, heading};
 use serde_json::{Value, json};
 
 /// What went wrong, in words.
-type Error = Box<dyn std::error::Error + Send + Sync>;
 type Result<T> = std::result::Result<T, Error>;
 
 /// Guidances for cost compared.

@@ -5,10 +5,9 @@
 //! line table. A fault is known by the words of its panic, in a replay with what was written to standard error.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sandglass_benches::thread_cpu_ns;
+use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, Variant, guidance};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::symbols::Symbols;
@@ -88,8 +87,7 @@ impl Prepared {
         while engine.stats().execs < plan.execs {
             let batch = Arc::new(engine.next_batch(plan.execs - engine.stats().execs));
             let mut judging = Judging::of(&batch);
-            let mut error = None;
-            let mut judge = |outcomes: &mut Vec<Outcome>| -> Result<bool> {
+            run_batch(&mut pool, &batch, &mut |outcomes| {
                 let first = judging.judged();
                 for (nth, outcome) in (first..).zip(&*outcomes) {
                     let is_fast = batch.variant(nth) == Variant::Fast;
@@ -97,20 +95,7 @@ impl Prepared {
                 }
                 engine.judge(&mut judging, outcomes);
                 Ok(judging.wants_more())
-            };
-            pool.start(&batch).judge(&mut |outcomes| {
-                Ok(match judge(outcomes) {
-                    Ok(true) => ControlFlow::Continue(()),
-                    Ok(false) => ControlFlow::Break(()),
-                    Err(e) => {
-                        error = Some(e);
-                        ControlFlow::Break(())
-                    }
-                })
             })?;
-            if let Some(error) = error {
-                return Err(error);
-            }
             engine.end_batch(judging);
         }
         let program = self.target.program(self.target.campaign_build())?;

@@ -23,12 +23,11 @@ use clap::{Parser, ValueEnum};
 use programs::{PROGRAMS, Program};
 use report::{Summary, verdict};
 use sandglass_benches::results::Results;
-use sandglass_benches::{Size, heading};
+use sandglass_benches::{Error, Size, heading};
 use seeds::Rows;
 use serde_json::json;
 
 /// What went wrong, in words.
-type Error = Box<dyn std::error::Error + Send + Sync>;
 type Result<T> = std::result::Result<T, Error>;
 
 /// Which rows a campaign begins with.

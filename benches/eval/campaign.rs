@@ -1,15 +1,14 @@
 //! One campaign of one arm, with the collector beside it: a line of results.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sandglass_benches::thread_cpu_ns;
+use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
-use sandglass_runtime::campaign::workers::{Pool, Ran, Stop};
+use sandglass_runtime::campaign::workers::{Pool, Stop};
 use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use serde_json::{Value, json};
@@ -120,7 +119,7 @@ impl Prepared {
             let batch = Arc::new(engine.next_batch(left));
             let mut judging = Judging::of(&batch);
             let mut titles = Vec::new();
-            let mut judge = |outcomes: &mut Vec<Outcome>| -> Result<bool> {
+            run_batch(&mut pool, &batch, &mut |outcomes| {
                 let first = judging.judged();
                 for (i, outcome) in outcomes.iter_mut().enumerate() {
                     let trial = batch.first_trial() + (first + i) as u64;
@@ -145,24 +144,7 @@ impl Prepared {
                     );
                 }
                 Ok(judging.wants_more())
-            };
-            let mut error = None;
-            let ran = pool.start(&batch).judge(&mut |outcomes| {
-                Ok(match judge(outcomes) {
-                    Ok(true) => ControlFlow::Continue(()),
-                    Ok(false) => ControlFlow::Break(()),
-                    Err(e) => {
-                        error = Some(e);
-                        ControlFlow::Break(())
-                    }
-                })
             })?;
-            if let Some(error) = error {
-                return Err(error);
-            }
-            if ran != Ran::Enough {
-                return Err("a batch was cut, and nobody stops us".into());
-            }
             let decisions = engine.end_batch(judging);
             for decision in decisions {
                 if let Decision::Finding {

@@ -25,10 +25,9 @@ use arms::{ARMS, Arm, Pairing, arm};
 use campaign::{Budget, Prepared};
 use clap::{Args, Parser};
 use sandglass_benches::results::{Results, read};
-use sandglass_benches::{Size, heading};
+use sandglass_benches::{Error, Size, heading};
 
 /// What went wrong, in words.
-type Error = Box<dyn std::error::Error + Send + Sync>;
 type Result<T> = std::result::Result<T, Error>;
 
 /// Guidances compared, by a separate collector.

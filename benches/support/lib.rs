@@ -11,8 +11,11 @@ use std::time::Instant;
 use sandglass_guests::{BENCH, BENCH_SQLITE_INPUT, subject};
 use sandglass_sandbox::{Build, FUEL_LIMIT_MAX, Limits, Options, Program, Sandbox};
 
+mod batches;
 pub mod results;
 pub mod stats;
+
+pub use batches::{Error, run_batch};
 
 /// How much to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

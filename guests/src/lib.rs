@@ -22,6 +22,7 @@ mod paths;
 mod planted;
 mod semantic;
 mod subject;
+mod template;
 mod undefined;
 mod wat;
 
@@ -37,5 +38,6 @@ pub use semantic::{SEMANTIC, is_semantic};
 pub use subject::{
     FIXED_IN, MEMORY_FIXED_IN, SUBJECTS, SubjectMissing, seeds, subject, subjects_built,
 };
+pub use template::{TEMPLATES, Template};
 pub use undefined::{UNDEFINED, UNDEFINED_SOURCE, Undefined, undefined_cases};
 pub use wat::{WAT, Wat, wat};

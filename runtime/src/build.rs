@@ -1,6 +1,6 @@
 //! Targets from sources: what `sandglass build` does, without its printing.
 //!
-//! In: a crate with a cargo-fuzz folder, or C, C++ and Zig files. Out: a module
+//! In: a crate with a cargo-fuzz folder, or files in C, C++, Zig, AssemblyScript or Go. Out: a module
 //! that exports what the sandbox calls, with debug information. The compilers
 //! are the user's own; what they print goes straight to the user, and only what
 //! they cannot know (that one of them is missing, and what to type then) is
@@ -9,14 +9,17 @@
 //! ```text
 //!  fuzz/Cargo.toml ─▶ cargo_fuzz ─────────────┐ cargo, for wasm32-wasip1, with `support`
 //!  a.c b.cc ──▶ sources ─▶ compiler ─▶ object ─┤ zig or clang: compile, look, link
-//!  a.zig    ──▶ sources ─▶ compiler ───────────┴─▶ module
+//!  a.zig    ──▶ sources ─▶ compiler ───────────┼─▶ module
+//!  a.ts a.go ─▶ sources ─▶ assembly_script, go ┘ their own compilers, which link themselves
 //! ```
 
 use clap::ValueEnum;
 
+mod assembly_script;
 pub mod c_compiler;
 pub mod cargo_fuzz;
 pub mod compiler;
+mod go;
 pub mod object;
 pub mod sources;
 pub mod support;

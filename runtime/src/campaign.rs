@@ -104,6 +104,7 @@ pub fn run(
     resumed: bool,
 ) -> Result<Summary> {
     let now = Instant::now();
+    let first_trial = engine.stats().execs;
     let ledger = Ledger::new(
         session.record,
         session.clock,
@@ -122,6 +123,7 @@ pub fn run(
         last_batch: Duration::ZERO,
         checkpoint_execs: None,
         is_tail: false,
+        first_trial,
     };
     if resumed {
         campaign.ledger.resume(&campaign.engine)?;
@@ -153,6 +155,8 @@ struct Campaign<'a> {
     checkpoint_execs: Option<u64>,
     /// Whether batches may be cut by the budget: no more checkpoints.
     is_tail: bool,
+    /// The session's first trial.
+    first_trial: u64,
 }
 
 impl Campaign<'_> {
@@ -274,12 +278,22 @@ impl Campaign<'_> {
     fn ended(&self, execs: u64) -> Option<Ended> {
         let counted = self.budget.counted_end(execs, self.ledger.last_new_exec());
         counted.or_else(|| {
-            if self.stop.is_interrupted() {
+            if self.has_found() {
+                Some(Ended::Finding)
+            } else if self.stop.is_interrupted() {
                 Some(Ended::Interrupted)
             } else {
                 self.stop.is_late().then_some(Ended::Time)
             }
         })
+    }
+
+    /// Whether this session has made a finding that ends it.
+    fn has_found(&self) -> bool {
+        let stop_at = self.budget.stop_at;
+        stop_at.any()
+            && (self.engine.findings().iter())
+                .any(|(key, found)| found.trial >= self.first_trial && stop_at.covers(key.kind))
     }
 
     fn checkpoint_if_due(&mut self, trials_left: u64) {

@@ -22,6 +22,8 @@ pub enum What {
     Finding,
     /// A finding that is not fixed yet, and must end as it did.
     Open,
+    /// A finding that people said is no bug: it may end as it likes.
+    Ignored,
     /// A finding that the campaign made.
     New,
 }
@@ -33,6 +35,7 @@ impl What {
             What::Input => "input",
             What::Finding => "finding",
             What::Open => "open",
+            What::Ignored => "ignored",
             What::New => "new",
         }
     }

@@ -31,6 +31,7 @@ mod depends_cells;
 pub mod export;
 mod fuzz;
 mod influence;
+mod init;
 mod inspect;
 mod libfuzzer;
 mod list;
@@ -41,7 +42,9 @@ mod profile;
 pub mod report;
 mod repro;
 pub mod run;
+pub mod serve;
 mod show;
+mod triage;
 
 use args::{Cli, Verb};
 
@@ -88,12 +91,15 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Triage(args) => triage::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Import(args) => export::import(args),
         Verb::Report(args) => report::run(args),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::List(args) => list::run(args),
+        Verb::Init(args) => init::run(args),
         Verb::Build(args) => build::run(args),
         Verb::Run(args) => run::run(&args),
         Verb::Demo(args) => demo::run(args),

@@ -16,7 +16,7 @@ pub mod predicates;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use sandglass_abi::FLOW_SEPARATOR as SET_SEPARATOR;
+use sandglass_engine::rows::DataSets;
 use sandglass_sandbox::{FlowEvent, FlowKey, FlowPart, FlowTold};
 
 /// Cells that are looked at of one key, or of one side of a comparison. A guest may compute something from all of a large
@@ -54,25 +54,17 @@ pub struct Cells {
 impl Cells {
     /// The cells of `input`, whose rows are split at `delimiter`.
     pub fn new(input: &[u8], delimiter: u8) -> Cells {
+        let sets = DataSets::parse(input, delimiter);
         let mut places = Vec::new();
-        let mut cell = Cell {
-            set: 0,
-            row: 0,
-            column: 0,
-        };
-        let mut start = 0;
-        for (end, byte) in (0..).zip(input.iter().copied().chain([SET_SEPARATOR])) {
-            if ![delimiter, b'\n', SET_SEPARATOR].contains(&byte) {
-                continue;
-            }
-            if start < end {
-                places.push((start..end, cell));
-            }
-            start = end + 1;
-            match byte {
-                SET_SEPARATOR => (cell.set, cell.row, cell.column) = (cell.set + 1, 0, 0),
-                b'\n' => (cell.row, cell.column) = (cell.row + 1, 0),
-                _ => cell.column += 1,
+        for set in 0..sets.sets() {
+            for row in 0..sets.rows(set) {
+                for column in 0..sets.columns(set, row) {
+                    let place = sets.place(set, row, column);
+                    if !place.is_empty() {
+                        let [set, row, column] = [set, row, column].map(|at| at as u32);
+                        places.push((place, Cell { set, row, column }));
+                    }
+                }
             }
         }
         Cells { places }

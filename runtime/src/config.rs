@@ -14,7 +14,7 @@ use sandglass_engine::{ALL, Settings, Spec, Token, dictionary, find};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
-use crate::campaign::budget::Budget;
+use crate::campaign::budget::{Budget, StopAt};
 use crate::campaign::limits::WantedLimits;
 use crate::cli::args::{
     CostArg, CoverageArg, FuzzArgs, GuestArgs, LimitArgs, ResetArg, SanitizeArg,
@@ -139,6 +139,7 @@ impl CampaignConfig {
                 execs: args.execs,
                 time: args.time,
                 plateau: args.plateau,
+                stop_at: StopAt::default(),
             },
             workers: args.workers,
             paranoid: args.paranoid,

@@ -2,14 +2,16 @@
 //!
 //! libFuzzer, honggfuzz and we keep an input in a file of its own, exactly; names do not matter to
 //! anybody but AFL, which tells its own by theirs. Go writes values as Go source (`corpora/go.rs`).
-//! proptest keeps seeds of its generator and Hypothesis and JQF choices of theirs, which only those
-//! can turn into data: there is nothing to import.
+//! Hypothesis keeps choices, of which those of one value of bytes or text are an input (`corpora/hypothesis.rs`). JQF keeps the
+//! bytes that its generators read: seeds of `zest` for a generator that draws as theirs does. proptest keeps seeds of its
+//! generator, which only it can turn into data: there is nothing to import.
 
 use crate::inputs::Inputs;
 use crate::report::plain::plural;
 use crate::store::input_name;
 
 pub mod go;
+pub mod hypothesis;
 
 /// Whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,10 @@ pub enum Tool {
     Honggfuzz,
     /// Go's own.
     Go,
+    /// Hypothesis' folder of examples.
+    Hypothesis,
+    /// JQF, and what is built on it: bytes for a generator.
+    Jqf,
 }
 
 /// Takes the inputs out of what lies in a tool's folders. What is none is left out and counted.
@@ -38,6 +44,10 @@ pub fn import(tool: Tool, read: Inputs) -> (Vec<Vec<u8>>, Vec<String>) {
                 let is_input = name.starts_with("id:") || name.starts_with("id_");
                 is_input.then_some(input.bytes)
             }
+            // `corpus/id_000000` and `failures/id_000000`.
+            Tool::Jqf => name.starts_with("id_").then_some(input.bytes),
+            // Beside the examples lie lists of them, which nothing tells apart but that they are none.
+            Tool::Hypothesis => hypothesis::decode(&input.bytes).ok(),
             Tool::Honggfuzz => (name != "HONGGFUZZ.REPORT.TXT").then_some(input.bytes),
             Tool::Go => match go::decode(&input.bytes) {
                 Ok(bytes) => Some(bytes),
@@ -54,15 +64,20 @@ pub fn import(tool: Tool, read: Inputs) -> (Vec<Vec<u8>>, Vec<String>) {
     }
     if left_out > 0 {
         let files = plural(left_out, "file");
-        warnings.push(format!(
-            "left out {files} that {} does not call inputs",
-            tool.name()
-        ));
+        warnings.push(match tool {
+            Tool::Hypothesis => {
+                format!("left out {files}: expected entries of one value of bytes or text")
+            }
+            _ => format!("left out {files} that {} does not call inputs", tool.name()),
+        });
     }
     (inputs, warnings)
 }
 
 /// The file for an input in a tool's corpus: its name and what it holds. `at` is its place, from 0.
+///
+/// # Panics
+/// For Hypothesis and JQF, which keep choices.
 pub fn export(tool: Tool, at: usize, input: &[u8]) -> (String, Vec<u8>) {
     let hash = input_name(input);
     match tool {
@@ -71,6 +86,7 @@ pub fn export(tool: Tool, at: usize, input: &[u8]) -> (String, Vec<u8>) {
         Tool::Afl => (format!("id_{at:06},orig_{hash}"), input.to_vec()),
         Tool::Honggfuzz => (format!("{hash}.honggfuzz.cov"), input.to_vec()),
         Tool::Go => (hash, go::encode(input)),
+        Tool::Hypothesis | Tool::Jqf => panic!("{} takes no inputs of others", tool.name()),
     }
 }
 
@@ -82,6 +98,8 @@ impl Tool {
             Tool::Afl => "AFL",
             Tool::Honggfuzz => "honggfuzz",
             Tool::Go => "Go",
+            Tool::Hypothesis => "Hypothesis",
+            Tool::Jqf => "JQF",
         }
     }
 }
@@ -118,6 +136,15 @@ mod tests {
             read(&["HONGGFUZZ.REPORT.TXT", "SIGSEGV.PC.0.fuzz"]),
         );
         assert_eq!(inputs.len(), 1);
+        let (inputs, _) = import(Tool::Jqf, read(&["corpus/id_000000", "plot_data"]));
+        assert_eq!(inputs, [b"corpus/id_000000"]);
+        // The first byte of its name says that it is one of three bytes.
+        let (inputs, warnings) = import(Tool::Hypothesis, read(&["cab!", "\u{1}"]));
+        assert_eq!(inputs, [b"ab!"]);
+        assert_eq!(
+            warnings,
+            ["left out 1 file: expected entries of one value of bytes or text"]
+        );
         let (inputs, warnings) = import(Tool::Go, read(&["a"]));
         assert!(inputs.is_empty() && warnings.len() == 1);
     }

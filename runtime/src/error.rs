@@ -108,7 +108,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 /// The system's words without the number, lower-case: a fragment of ours.
-fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = text.chars();

@@ -318,6 +318,8 @@ pub enum Ended {
     Plateau,
     /// Ctrl-C, or the system asked us to go.
     Interrupted,
+    /// A finding of a kind that was to end it.
+    Finding,
 }
 
 impl Event {

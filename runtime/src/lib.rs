@@ -45,6 +45,8 @@ pub mod perun;
 pub mod profile;
 pub mod report;
 pub mod said;
+pub mod serve;
 pub mod stack;
 pub mod store;
 pub mod target;
+pub mod triage;

@@ -4,6 +4,7 @@
 //! NAME.sandglass/
 //!   campaign.toml          what was asked (store/record.rs)
 //!   checkpoint             where it stands (store/format.rs)
+//!   status.json            the same for others to look at (store/status.rs)
 //!   events.jsonl           what happened, in order (store/event_log.rs)
 //!   corpus/HASH            inputs worth keeping, flat files named by blake3
 //!   choices/HASH           the choices behind each, where a generator made it
@@ -19,6 +20,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -35,15 +37,17 @@ pub mod event_log;
 pub mod finding;
 pub mod format;
 pub mod record;
+pub mod status;
 
 use atomic::Durability;
 use event_log::{EventLog, Position};
 use finding::FindingFiles;
 use format::Header;
 use record::Record;
+use status::Status;
 
 /// What a campaign folder may hold before we call it ours.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "campaign.toml",
     "checkpoint",
     "choices",
@@ -51,6 +55,7 @@ const NAMES: [&str; 8] = [
     "events.jsonl",
     "findings",
     "lock",
+    "status.json",
     "tmp",
 ];
 
@@ -351,8 +356,19 @@ impl Store {
             elapsed_ms: snapshot.elapsed_ms,
         };
         let bytes = format::encode(&header, &snapshot.state);
+        let tmp = self.root.join("tmp");
         let path = self.root.join("checkpoint");
-        atomic::write(&self.root.join("tmp"), &path, &bytes, Durability::Machine)
+        atomic::write(&tmp, &path, &bytes, Durability::Machine)?;
+        let Some(status) = &snapshot.status else {
+            return Ok(());
+        };
+        let path = self.root.join(Status::FILE);
+        atomic::write(
+            &tmp,
+            &path,
+            status.to_json().as_bytes(),
+            Durability::Process,
+        )
     }
 
     /// Goes back to the last checkpoint: events after it are cut off. `None`
@@ -386,6 +402,8 @@ pub struct Snapshot {
     pub elapsed_ms: u64,
     /// Encoded.
     state: Vec<u8>,
+    /// For whoever watches.
+    status: Option<Status>,
 }
 
 impl Snapshot {
@@ -395,7 +413,14 @@ impl Snapshot {
             execs,
             elapsed_ms,
             state: format::encode_state(state),
+            status: None,
         }
+    }
+
+    /// The same, with what watchers are shown of it.
+    pub fn with_status(mut self, status: Status) -> Snapshot {
+        self.status = Some(status);
+        self
     }
 }
 
@@ -536,6 +561,36 @@ fn empty_tmp(tmp: &Path) -> Result<()> {
         removed.map_err(|e| io(&path, "remove", &e))?;
     }
     Ok(())
+}
+
+/// How far the checkpoint of a folder is, for whoever watches it: unlike who resumes from it, who only
+/// looks reads no more than its beginning, and believes it. `None` if there is none, or none of ours.
+pub fn glance(root: &Path) -> Option<Header> {
+    let path = root.join("checkpoint");
+    let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
+    let mut start = Vec::new();
+    if is_file {
+        let file = File::open(&path).ok()?;
+        file.take(format::GLANCE_BYTES)
+            .read_to_end(&mut start)
+            .ok()?;
+    }
+    format::glance(&start)
+}
+
+/// A regular file as a whole, for whoever looks at folders of others: no link is followed, nothing
+/// is waited for. `None` if it is none, is larger than `bytes_max`, or cannot be read.
+pub fn read_plain(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    if !meta.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .ok()?;
+    (bytes.len() as u64 <= bytes_max).then_some(bytes)
 }
 
 /// Refuses a path that is no campaign folder.

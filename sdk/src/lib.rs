@@ -88,6 +88,8 @@ mod generate;
 mod heap;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
+#[cfg(not(target_family = "wasm"))]
+pub mod regressions;
 mod site;
 mod span;
 #[cfg_attr(

@@ -30,7 +30,7 @@ pub(crate) const RUNS: [(&str, Texts); 18] = [
     (
         "p3",
         &[
-            "f1,PG1,t,t,AAA,BBB,late,CR1\nf2,PG2,t,t,BBB,XXX,late,CR1\n",
+            "f1,PG1,t,t,AAA,BBB,late,CR1\nf2,PG2,t,t,BBB,QQQ,late,CR1\n",
             "AAA,n,n,0,0,tz\nBBB,n,n,0.0,1.0,tz\n",
         ],
     ),

@@ -12,6 +12,16 @@ pub fn opened(folder: &Path, page: &str) -> Option<String> {
     dom(folder, page, &["--virtual-time-budget=2000"])
 }
 
+/// The same of what a server has at an address. The time of scripts goes as fast as they can, so
+/// `seconds` of it are over in a moment, and what they wait for from the server is waited for.
+pub fn visited(folder: &Path, address: &str, seconds: u32) -> Option<String> {
+    dom_at(
+        folder,
+        address,
+        &[&format!("--virtual-time-budget={seconds}000")],
+    )
+}
+
 /// Milliseconds until a browser has loaded a page, the best of three tries.
 pub fn load_ms(folder: &Path, page: &str) -> Option<f64> {
     let script = "<script>addEventListener('load', () => { document.documentElement.dataset.ms = performance.now(); });</script></body>";
@@ -28,13 +38,17 @@ pub fn load_ms(folder: &Path, page: &str) -> Option<f64> {
 fn dom(folder: &Path, page: &str, args: &[&str]) -> Option<String> {
     let path = folder.join("page.html");
     fs::write(&path, page).unwrap();
+    dom_at(folder, &format!("file://{}", path.display()), args)
+}
+
+fn dom_at(folder: &Path, address: &str, args: &[&str]) -> Option<String> {
     let dom = BROWSERS.iter().find_map(|browser| {
         let output = Command::new(browser)
             // Nobody but root may be there to run it, and its own box wants another user.
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
             .arg(format!("--user-data-dir={}", folder.join("user").display()))
             .args(args)
-            .arg(format!("file://{}", path.display()))
+            .arg(address)
             .output()
             .ok()?;
         assert!(output.status.success(), "{browser}: {output:?}");

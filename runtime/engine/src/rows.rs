@@ -15,6 +15,7 @@ pub mod jvm;
 pub mod schema;
 pub mod tuples;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::rng::Rng;
@@ -106,10 +107,19 @@ impl DataSets {
     /// # Panics
     /// If there is none.
     pub fn cell(&self, set: usize, row: usize, column: usize) -> &[u8] {
+        let place = self.place(set, row, column);
+        &self.bytes[place.start as usize..place.end as usize]
+    }
+
+    /// Where a cell lies in the bytes.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn place(&self, set: usize, row: usize, column: usize) -> Range<u32> {
         assert!(column < self.columns(set, row), "there is such a cell");
         let first = self.rows[self.sets[set] as usize + row] as usize;
         let (start, end) = self.cells[first + column];
-        &self.bytes[start as usize..end as usize]
+        start..end
     }
 
     /// The cell that byte `at` of the text belongs to, or ends: data set, row, column, and where it begins.

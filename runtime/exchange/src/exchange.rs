@@ -8,6 +8,12 @@ use std::time::Duration;
 
 use crate::record::{Beat, Entry, Job, JobId, JobResult};
 
+/// How often a job is handed out: a job that ends this many workers is left alone, and told by
+/// [`Exchange::poisoned`]. Five let a job survive a few preempted workers.
+pub const DELIVERIES_MOST: u32 = 5;
+/// Whoever gave no sign of life for so long is not told by [`Exchange::live`].
+pub const LIVE: Duration = Duration::from_secs(30);
+
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,6 +77,7 @@ pub trait Exchange {
     fn offer(&mut self, entry: &Entry) -> Result<Offered, Error>;
 
     /// What has been offered since `cursor`, at most `most` entries, ours included; moves the cursor.
+    /// Ends early, after at least one, when it has [`crate::codec::TAIL_BYTES`]: nothing new is an empty answer.
     /// Records that cannot be believed are left out and counted ([`Exchange::refused`]).
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error>;
 

@@ -12,7 +12,8 @@ pub type Hash = [u8; 32];
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WorkerId(pub String);
 
-/// Hash of what an entry is: of its choices if it has any, else of its input.
+/// Hash of what an entry is: of its choices if it has any, else of its input, whose name in a campaign's
+/// `corpus` then begins it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntryId(pub Hash);
 
@@ -20,6 +21,7 @@ pub struct EntryId(pub Hash);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// What the target gets.
+    #[serde(with = "crate::bytes")]
     pub input: Vec<u8>,
     /// The choices behind it, as text, where a generator made it.
     pub choices: Option<String>,

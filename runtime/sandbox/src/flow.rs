@@ -15,9 +15,9 @@ use crate::draws::text;
 use crate::host::Host;
 
 /// Events that are kept of a run.
-const EVENTS_MAX: usize = 1 << 16;
+pub const FLOW_EVENTS_MAX: usize = 1 << 16;
 /// Bytes of keys whose labels are kept of a run.
-const LABELS_MAX: usize = 1 << 20;
+pub const FLOW_LABELS_MAX: usize = 1 << 20;
 /// Bytes that are kept of a key, and of what an operator says of its place.
 const KEY_BYTES_MAX: usize = 256;
 const SITE_BYTES_MAX: usize = 256;
@@ -105,11 +105,11 @@ impl Flow {
             Raw::Group(_, key, _) => key.len(),
             Raw::Operator(..) | Raw::Filter(..) => 0,
         };
-        if self.events.len() < EVENTS_MAX && self.labels <= LABELS_MAX {
+        if self.events.len() < FLOW_EVENTS_MAX && self.labels <= FLOW_LABELS_MAX {
             self.events.push(event);
         } else {
             // What follows is left out, too: the beginning is whole.
-            self.labels = LABELS_MAX + 1;
+            self.labels = FLOW_LABELS_MAX + 1;
             self.dropped = self.dropped.saturating_add(1);
         }
     }
@@ -273,12 +273,12 @@ mod tests {
     #[test]
     fn a_guest_that_says_too_much_is_heard_no_further() {
         let mut flow = Flow::default();
-        for _ in 0..LABELS_MAX / KEY_BYTES_MAX + 9 {
+        for _ in 0..FLOW_LABELS_MAX / KEY_BYTES_MAX + 9 {
             flow.push(Raw::Group(0, vec![0; KEY_BYTES_MAX], 1));
         }
         flow.push(Raw::Filter(0, true));
         let told = flow.told(&mut Sets::new(&[], 0));
-        assert_eq!(told.events.len(), LABELS_MAX / KEY_BYTES_MAX);
+        assert_eq!(told.events.len(), FLOW_LABELS_MAX / KEY_BYTES_MAX);
         assert_eq!(told.dropped, 10);
     }
 }

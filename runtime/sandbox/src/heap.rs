@@ -13,6 +13,9 @@
 //! Every guest is hostile: an allocator may return what it likes, and anything may be given back. A
 //! number that lies in guest memory is only a hint, which has to agree with the record.
 
+mod fault;
+mod frames;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -22,6 +25,8 @@ use sandglass_instrument::HeapMap;
 use crate::ending::RawFrame;
 use crate::pages::Region;
 use crate::shadow::{GRANULE, Mark, Shadow};
+pub use fault::{Action, FaultBlock, FaultFrame, MemoryFault};
+use frames::Frames;
 
 /// Bytes of the zone before a block: what the pass that leaves out checks relies on.
 const ZONE: u64 = 16;
@@ -38,64 +43,6 @@ const RECORDS_MAX: usize = 1 << 18;
 const STACK_FRAMES: usize = 32;
 /// Bytes of a block that a report shows.
 const SHOWN_BYTES: usize = 64;
-
-/// What a run did that it must not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryFault {
-    /// What is wrong with it.
-    pub kind: MemoryError,
-    /// What it tried.
-    pub action: Action,
-    /// The first byte that it must not touch, or the pointer that it gave back.
-    pub address: u32,
-    /// Bytes of the whole access; 0 for a pointer that was given back; how far the stack pointer went.
-    pub bytes: u32,
-    /// The block that it belongs to, or is closest to.
-    pub block: Option<FaultBlock>,
-    /// The size of the input, where that is what was passed.
-    pub input_bytes: Option<u32>,
-    /// The frame whose end was passed. Only in [`Build::HeapExact`](crate::Build::HeapExact).
-    pub frame: Option<FaultFrame>,
-}
-
-/// A frame on the stack as a report shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FaultFrame {
-    /// Function index in the original module.
-    pub function: u32,
-    /// Its size.
-    pub bytes: u32,
-    /// One past its last byte.
-    pub end: u32,
-}
-
-/// What was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// To read.
-    Read,
-    /// To write.
-    Write,
-    /// To give a block back.
-    Free,
-    /// To set the stack pointer.
-    MoveStack,
-}
-
-/// A block as a report shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FaultBlock {
-    /// Its first byte.
-    pub address: u32,
-    /// Its size, as it was asked for.
-    pub bytes: u32,
-    /// Its first bytes, as they are now.
-    pub contents: Vec<u8>,
-    /// Who asked for it; innermost first. Only in [`Build::HeapExact`](crate::Build::HeapExact).
-    pub allocated: Vec<RawFrame>,
-    /// Who gave it back, if anybody did.
-    pub freed: Option<Vec<RawFrame>>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -166,13 +113,7 @@ pub(crate) struct Heap {
     /// Addresses below are the stack's and the data's: no allocator gives those out.
     static_end: u32,
     null_bytes: u32,
-    /// Where gaps between frames may lie.
-    frames: Option<(u32, u32)>,
-    /// Functions with a gap above their frame, ascending, and the bytes of the frame.
-    gaps: Vec<(u32, u32)>,
-    stack_top: u32,
-    /// May there be gaps of functions that were left otherwise than by returning?
-    left_gaps: bool,
+    frames: Frames,
     /// Where the input lies, and how much of it there is.
     input: Option<(u32, u32)>,
     input_bytes_max: u32,
@@ -219,10 +160,7 @@ impl Heap {
             wanted: Wanted::default(),
             static_end: map.static_end,
             null_bytes: map.null_bytes,
-            frames: map.frames,
-            gaps: map.gaps.clone(),
-            stack_top: map.stack_top,
-            left_gaps: false,
+            frames: Frames::new(map),
             input: None,
             input_bytes_max: 0,
             keeps_stacks,
@@ -234,21 +172,11 @@ impl Heap {
     /// the quarantine stays there for good.
     pub(crate) fn freeze(&mut self, input: Option<(u32, u32)>) {
         self.end_run();
-        if let Some((start, end)) = self.frames {
-            let (start, bytes) = (start.into(), u64::from(end - start));
-            // Set-up calls that did not return.
-            if self.shadow.refused(start, bytes, true).is_some() {
-                self.shadow.allow(start, bytes);
-            }
-        }
-        // An allocator that gives out the stack gets no check there: frames write what they find as well.
-        let lies_in_frames = |address: u32, bytes: u32| {
-            let end = u64::from(address) + u64::from(bytes);
-            (self.frames).is_some_and(|(first, last)| address < last && end > first.into())
-        };
+        self.frames.forget(&mut self.shadow);
         if let Some((address, bytes)) = input
             && u64::from(address).is_multiple_of(GRANULE)
-            && !lies_in_frames(address, bytes)
+            // An allocator that gives out the stack gets no check there: frames write what they find as well.
+            && !self.frames.meet(address, bytes)
         {
             let start = u64::from(address);
             let end = start + u64::from(bytes) / GRANULE * GRANULE;
@@ -276,11 +204,7 @@ impl Heap {
     /// As at the snapshot.
     pub(crate) fn reset(&mut self) {
         self.end_run();
-        if std::mem::take(&mut self.left_gaps)
-            && let Some((start, end)) = self.frames
-        {
-            self.shadow.taint(start.into(), end.into());
-        }
+        self.frames.reset(&mut self.shadow);
         self.shadow.reset();
         self.blocks.truncate(self.base);
         while let Some((id, block)) = self.changed.pop() {
@@ -301,20 +225,13 @@ impl Heap {
 
     /// The run does not return.
     pub(crate) fn abandon(&mut self) {
-        self.left_gaps = true;
+        self.frames.abandon();
     }
 
     /// An exception landed in a function below whose frame there is nothing any more; the stack pointer is where it
     /// was when the exception was thrown. Its `cost` is in bytes of the shadow.
     pub(crate) fn landed(&mut self, pointer: u32, end: u32, cost: &mut u64) {
-        self.left_gaps = true;
-        if let Some((first, last)) = self.frames {
-            let (start, end) = (pointer.max(first), end.min(last));
-            let start = u64::from(start) / GRANULE * GRANULE;
-            let bytes = (u64::from(end) / GRANULE * GRANULE).saturating_sub(start);
-            self.shadow.allow(start, bytes);
-            *cost += bytes / GRANULE;
-        }
+        (self.frames).landed(&mut self.shadow, pointer, end, cost);
     }
 
     /// What ended the run, if it was this.
@@ -593,49 +510,20 @@ impl Heap {
 
     /// Judges where the stack pointer went, which is out of its bounds: below, if not above.
     pub(crate) fn left_stack(&mut self, pointer: u32) -> Judged<()> {
-        let top = self.stack_top;
-        match pointer.cast_signed() > top.cast_signed() {
-            true => {
+        match self.frames.above(pointer) {
+            Some(bytes) => {
                 let kind = MemoryError::StackUnderflow;
-                Err(self.refuse(kind, Action::MoveStack, pointer, pointer - top, None))
+                Err(self.refuse(kind, Action::MoveStack, pointer, bytes, None))
             }
-            false => Ok(()),
+            None => Ok(()),
         }
     }
 
     /// Says whose frame the fault is about that an access to a gap has made. `stack` are the functions that are active,
-    /// innermost first: the gaps lie in that order, from the lowest on.
+    /// innermost first.
     pub(crate) fn name_frame(&mut self, stack: &[RawFrame]) {
-        let (Some(fault), Some((start, _))) = (&mut self.fault, self.frames) else {
-            return;
-        };
-        let of = |frame: &RawFrame| {
-            let at = self.gaps.binary_search_by_key(&frame.function, |gap| gap.0);
-            Some(self.gaps[at.ok()?])
-        };
-        let is_gap = |at: u32| self.shadow.of(at.into()) == Mark::Frame as u8;
-        let mut at = start;
-        for (function, bytes) in stack.iter().filter_map(of) {
-            let first = at;
-            while at <= fault.address && !is_gap(at) {
-                at += GRANULE as u32;
-            }
-            let end = at;
-            while is_gap(at) {
-                at += GRANULE as u32;
-            }
-            // Gaps that are not where these frames end are not theirs.
-            if end > fault.address || end - first < bytes {
-                return;
-            }
-            if fault.address < at {
-                fault.frame = Some(FaultFrame {
-                    function,
-                    bytes,
-                    end,
-                });
-                return;
-            }
+        if let Some(fault) = &mut self.fault {
+            fault.frame = self.frames.of(&self.shadow, fault.address, stack);
         }
     }
 

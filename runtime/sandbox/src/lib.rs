@@ -38,7 +38,7 @@ pub use cache::Cache;
 pub use compile::{Build, THREAD_STACK_BYTES};
 pub use ending::RawFrame;
 pub use error::SandboxError;
-pub use flow::{FlowEvent, FlowKey, FlowPart, FlowTold};
+pub use flow::{FLOW_EVENTS_MAX, FLOW_LABELS_MAX, FlowEvent, FlowKey, FlowPart, FlowTold};
 pub use heap::{Action, FaultBlock, FaultFrame, MemoryFault};
 pub use labels::{DependenceEvent, DependenceLimits, Dependences};
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};

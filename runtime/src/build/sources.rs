@@ -1,4 +1,4 @@
-//! A harness and what it needs, from C, C++ and Zig files.
+//! A harness and what it needs, from files in C, C++, Zig, AssemblyScript or Go.
 //!
 //! C and C++ are compiled one file at a time and looked at before they are
 //! linked: which of the functions that the sandbox calls are defined decides
@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 use super::compiler::{self, Compiler, Language, Wanted};
 use super::object::Object;
-use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, support, tool, undefined};
+use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, assembly_script, go, support, tool, undefined};
 use crate::error::{io, show, with_next};
 
 /// Exported where they are defined, as the C library does: inputs go to
@@ -24,6 +24,8 @@ const ALLOCATOR: &[&str] = &["malloc", "free"];
 enum Kind {
     Source(Language),
     Zig,
+    AssemblyScript,
+    Go,
     /// Compiled already: an object or an archive, for the linker.
     Compiled,
 }
@@ -44,14 +46,14 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// When one is not there, is in another language, or two are in Zig.
+    /// When one is not there, is in another language, two are in Zig, or languages do not go together.
     pub fn new(paths: &[PathBuf]) -> Result<Sources> {
         let mut files = Vec::new();
         for path in paths {
             let Some(kind) = kind(path) else {
                 return Err(with_next(
                     format!(
-                        "{}: not a source, expected a file .c, .cc, .cpp, .cxx, .zig, .o or .a",
+                        "{}: not a source, expected a file .c, .cc, .cpp, .cxx, .zig, .ts, .go, .o or .a",
                         show(path)
                     ),
                     next_for(path),
@@ -69,6 +71,16 @@ impl Sources {
                 show(second)
             );
         }
+        for (alone, language) in [(Kind::AssemblyScript, "AssemblyScript"), (Kind::Go, "Go")] {
+            let other = files.iter().find(|(_, kind)| *kind != alone);
+            if let (true, Some((other, _))) = (files.iter().any(|(_, kind)| *kind == alone), other)
+            {
+                bail!(
+                    "{}: beside files in {language}, expected those alone",
+                    show(other)
+                );
+            }
+        }
         Ok(Sources { files })
     }
 
@@ -85,6 +97,12 @@ impl Sources {
         flags: &[String],
         out: &Path,
     ) -> Result<()> {
+        let (first, files) = (self.files[0].1, self.paths());
+        match first {
+            Kind::AssemblyScript => return assembly_script::build(&files, is_checked, flags, out),
+            Kind::Go => return go::build(&files, is_checked, flags, out),
+            Kind::Source(_) | Kind::Zig | Kind::Compiled => {}
+        }
         let work = tempfile::tempdir()?;
         if self.files.iter().any(|(_, kind)| *kind == Kind::Zig) {
             return self.build_zig(is_checked, flags, out, work.path());
@@ -144,6 +162,10 @@ impl Sources {
         )
     }
 
+    fn paths(&self) -> Vec<&Path> {
+        self.files.iter().map(|(path, _)| &**path).collect()
+    }
+
     /// C++ needs its own libraries; the linker's driver adds them.
     fn language(&self) -> Language {
         let cxx = Kind::Source(Language::Cxx);
@@ -201,6 +223,8 @@ fn kind(path: &Path) -> Option<Kind> {
         "c" => Some(Kind::Source(Language::C)),
         "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Kind::Source(Language::Cxx)),
         "zig" => Some(Kind::Zig),
+        "ts" => Some(Kind::AssemblyScript),
+        "go" => Some(Kind::Go),
         "o" | "a" => Some(Kind::Compiled),
         _ => None,
     }

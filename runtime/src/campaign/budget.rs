@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use sandglass_engine::finding::FindingKind;
+
 use crate::event::Ended;
 
 /// What the user asked for; whatever comes first ends the session.
@@ -16,6 +18,40 @@ pub struct Budget {
     pub time: Option<Duration>,
     /// Executions in a row without new coverage.
     pub plateau: Option<u64>,
+    /// Findings that end it, at the end of the batch that made one.
+    pub stop_at: StopAt,
+}
+
+/// Kinds of findings that end a session: none unless asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StopAt {
+    /// Endless loops.
+    pub hangs: bool,
+    /// Exhausted memory.
+    pub out_of_memory: bool,
+    /// Everything else.
+    pub others: bool,
+}
+
+impl StopAt {
+    /// Whether a finding of this kind ends the session.
+    pub fn covers(self, kind: FindingKind) -> bool {
+        match kind {
+            FindingKind::Hang => self.hangs,
+            FindingKind::OutOfMemory => self.out_of_memory,
+            FindingKind::HarnessError
+            | FindingKind::Trap
+            | FindingKind::StackOverflow
+            | FindingKind::BadDraw
+            | FindingKind::Generator
+            | FindingKind::Memory => self.others,
+        }
+    }
+
+    /// Whether there is any.
+    pub(super) fn any(self) -> bool {
+        self.hangs || self.out_of_memory || self.others
+    }
 }
 
 /// The clock of a running session.
@@ -199,6 +235,7 @@ mod tests {
             execs: Some(100),
             time: None,
             plateau: Some(30),
+            stop_at: StopAt::default(),
         };
         assert_eq!(budget.trials_left(40), 60);
         assert_eq!(budget.counted_end(40, 11), None);

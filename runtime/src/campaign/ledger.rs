@@ -20,6 +20,7 @@ use crate::event::{
 use crate::report::Reporter;
 use crate::stack::Ending;
 use crate::store::record::Record;
+use crate::store::status::Status;
 use crate::store::{self, Snapshot, Store};
 
 /// Stacks of a batch's findings, by trial.
@@ -138,11 +139,15 @@ impl<'a> Ledger<'a> {
 
     /// Notes a checkpoint of the engine as it is.
     pub(super) fn checkpoint(&mut self, engine: &Engine) {
-        self.due.checkpoint = Some(Snapshot::of(
+        let snapshot = Snapshot::of(
             engine.stats().execs,
             self.clock.elapsed_ms(),
             engine.checkpoint(),
-        ));
+        );
+        self.due.checkpoint = Some(snapshot.with_status(Status {
+            counters: counters(engine),
+            operators: engine.operators(),
+        }));
     }
 
     /// Writes what was noted, and tells how far the campaign is. The engine may have planned a batch

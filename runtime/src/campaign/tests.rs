@@ -10,6 +10,7 @@ use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{Detail, Exit, Interest, MemoryError, State, TrapKind, Variant};
 use sandglass_instrument::symbols::Frame;
 
+use super::budget::StopAt;
 use super::workers::Runner;
 use super::*;
 use crate::event::Event;
@@ -129,6 +130,7 @@ struct How {
     sleep: Duration,
     awake: u64,
     time: Option<Duration>,
+    stop_at: StopAt,
 }
 
 const HOW: How = How {
@@ -138,6 +140,11 @@ const HOW: How = How {
     sleep: Duration::ZERO,
     awake: 0,
     time: None,
+    stop_at: StopAt {
+        hangs: false,
+        out_of_memory: false,
+        others: false,
+    },
 };
 
 fn session(root: &Path, how: How) -> Result<Summary> {
@@ -161,6 +168,7 @@ fn session(root: &Path, how: How) -> Result<Summary> {
         execs: Some(how.execs),
         time: how.time,
         plateau: None,
+        stop_at: how.stop_at,
     };
     let clock = Clock::start(&budget, before_ms);
     let stop = Stop {
@@ -279,6 +287,44 @@ fn a_campaign_that_dies_anywhere_ends_where_an_undisturbed_one_does() {
             "died at {dies_at}"
         );
     }
+}
+
+#[test]
+fn a_finding_ends_a_session_with_its_batch_whoever_runs_it() {
+    let stop_at = StopAt {
+        others: true,
+        ..StopAt::default()
+    };
+    let mut ends = Vec::new();
+    for workers in [1, 3] {
+        let root = tempfile::tempdir().unwrap();
+        let how = How {
+            workers,
+            stop_at,
+            ..HOW
+        };
+        let summary = session(root.path(), how.clone()).unwrap();
+        assert_eq!(summary.ended, Ended::Finding);
+        assert!(summary.counters.execs < HOW.execs);
+        let at_first = summary.counters.execs;
+        ends.push((at_first, summary.state_hash));
+        // What an earlier session has found does not end this one.
+        let later = session(root.path(), how).unwrap();
+        assert!(later.counters.execs > at_first);
+    }
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[test]
+fn findings_of_other_kinds_do_not_end_a_session() {
+    let root = tempfile::tempdir().unwrap();
+    let stop_at = StopAt {
+        out_of_memory: true,
+        ..StopAt::default()
+    };
+    let summary = session(root.path(), How { stop_at, ..HOW }).unwrap();
+    assert_eq!(summary.ended, Ended::Execs);
+    assert!(summary.counters.unique_findings > 0);
 }
 
 #[test]

@@ -9,9 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::build::BuildArgs;
 use super::export::{ExportArgs, ImportArgs};
+use super::init::InitArgs;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::report::ReportArgs;
 use super::run::RunArgs;
+use super::serve::ServeArgs;
+use super::triage::TriageArgs;
 use crate::campaign::budget::{parse_bytes, parse_count, parse_duration};
 
 /// A fuzzing runtime for WebAssembly modules.
@@ -51,10 +54,14 @@ pub enum Verb {
     Perf(PerfArgs),
     /// Compare two builds of one target on a corpus: verdicts, cost, coverage; a gate for CI
     Compare(CompareArgs),
+    /// Show findings by how bad they are, and write down what is to be thought of them
+    Triage(TriageArgs),
     /// Replay all that is known, then run a fixed number of executions: the gate for CI
     Check(CheckArgs),
     /// Make a page of a campaign: how it went, what it found, what it kept
     Report(ReportArgs),
+    /// Show campaigns as a web page on this machine while they run
+    Serve(ServeArgs),
     /// Make a test, a program, a bundle or bytes of a finding; or a corpus for another fuzzer
     Export(ExportArgs),
     /// Take the inputs out of another fuzzer's folders
@@ -63,7 +70,9 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// List guidances, or the settings of one
     List(ListArgs),
-    /// Build a target: of a cargo-fuzz project, or from sources in C, C++ or Zig
+    /// Begin: a small project in a language, with a planted fault to find
+    Init(InitArgs),
+    /// Build a target: of a cargo-fuzz project, or from sources in C, C++, Zig, AssemblyScript or Go
     Build(BuildArgs),
     /// Run somebody else's program on somebody else's bytes, in a box
     Run(RunArgs),

@@ -21,7 +21,7 @@ use crate::target::{MEMORY_BYTES_MAX, Module};
 /// `sandglass build`
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// A fuzz target of the crate here, or the sources of a harness in C, C++ or Zig
+    /// A fuzz target of the crate here, or the sources of a harness in C, C++, Zig, AssemblyScript or Go
     #[arg(value_name = "NAME|SOURCES")]
     pub what: Vec<PathBuf>,
     /// The module [default: NAME.wasm, or the first source's name with .wasm]

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use sandglass_guests::{C_DEMO, Demo, RUST_DEMO};
 
 use super::args::{DemoArgs, DemoGuest, GuestArgs};
-use crate::campaign::budget::Budget;
+use crate::campaign::budget::{Budget, StopAt};
 use crate::campaign::limits::WantedLimits;
 use crate::campaign::start::start;
 use crate::config::{self, CampaignConfig};
@@ -141,6 +141,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
             execs: Some(EXECS),
             time: None,
             plateau: None,
+            stop_at: StopAt::default(),
         },
         workers: 1,
         paranoid: 0,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sandglass_instrument::labels::DependenceSite;
 use sandglass_instrument::symbols::Symbols;
-use sandglass_sandbox::{Dependences, FlowTold};
+use sandglass_sandbox::{Dependences, FLOW_EVENTS_MAX, FLOW_LABELS_MAX, FlowTold};
 use serde::Serialize;
 
 use crate::codependence::predicates::{Predicate, predicates};
@@ -66,8 +66,10 @@ pub(super) fn text(out: &mut Sink, shown: &Shown) {
     classes_text(out, &shown.found.classes);
     if shown.dropped > 0 {
         out.line(&format!(
-            "warning: {} of operators left out: there is room for 65,536, with a million bytes of keys",
-            plural(u64::from(shown.dropped), "event")
+            "warning: {} of operators left out: there is room for {}, with {} bytes of keys",
+            plural(u64::from(shown.dropped), "event"),
+            number(FLOW_EVENTS_MAX as u64),
+            number(FLOW_LABELS_MAX as u64)
         ));
     }
 }

@@ -318,6 +318,10 @@ pub enum From {
     Honggfuzz,
     /// Go: a folder of testdata/fuzz, or of its cache
     Go,
+    /// Hypothesis: .hypothesis/examples; tests of one value of bytes or text
+    Hypothesis,
+    /// JQF: its output folder; seeds for zest and a generator that draws as JQF's does
+    Jqf,
 }
 
 pub(super) fn import(args: ImportArgs) -> Result<u8> {
@@ -326,6 +330,8 @@ pub(super) fn import(args: ImportArgs) -> Result<u8> {
         From::Afl => Tool::Afl,
         From::Honggfuzz => Tool::Honggfuzz,
         From::Go => Tool::Go,
+        From::Hypothesis => Tool::Hypothesis,
+        From::Jqf => Tool::Jqf,
     };
     let wanted = LimitArgs {
         max_len: args.max_len,

@@ -7,6 +7,7 @@
 
 mod flags;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +15,10 @@ use anyhow::{Result, bail};
 use sandglass_sandbox::on_guest_thread;
 
 use super::args::FuzzArgs;
-use super::case::{exact_for, read_file};
+use super::case::limits;
+use super::profile::refuse_property;
 use crate::campaign::start::start;
-use crate::config::CampaignConfig;
+use crate::config::{self, CampaignConfig};
 use crate::corpora::{Tool, export};
 use crate::error::{exit_code, show};
 use crate::event::Ended;
@@ -24,7 +26,7 @@ use crate::inputs;
 use crate::report::Sink;
 use crate::report::libfuzzer::{Lines, Seen, finding, prefix};
 use crate::store::atomic::{Durability, write_plain};
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Target};
 use flags::Flags;
 
 /// An artefact of any size that a campaign can have.
@@ -45,31 +47,40 @@ pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
     fuzz(args, &flags, out)
 }
 
-/// Runs each file once.
+/// Runs each file once, up to the first that breaks the target.
 fn run_files(args: &FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    refuse_property(&module, &args.target)?;
+    let limits = limits(&args.guest, None)?;
+    let options = config::options(&args.guest, &args.target);
+    let target = Arc::new(Target::new(
+        module,
+        options,
+        config::reset(args.guest.reset),
+    )?);
     let files = &args.corpus;
     out.line(&format!("Running: {} inputs 1 time(s) each.", files.len()));
-    for file in files {
-        out.line(&format!("Running: {}", show(file)));
-        let case = read_file(file, &args.guest)?;
-        let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-        let (replayed, _) =
-            on_guest_thread(|| case.replay(&mut Exact::new(&target, &limits), &target))?;
-        let exit = replayed.outcome.exit;
-        if exit.is_finding() {
-            let seen = Seen {
-                kind: exit.kind().to_owned(),
-                title: replayed.ending.title(exit),
-                stack: replayed.ending.lines(),
-                folder: String::new(),
-            };
-            finding(out, &seen);
-            return Ok(flags.exit_code(&seen.kind));
+    on_guest_thread(|| {
+        let mut exact = Exact::new(&target, &limits);
+        for file in files {
+            out.line(&format!("Running: {}", show(file)));
+            let input = inputs::read_file(file, limits.input_bytes.into())?;
+            let replayed = exact.replay(&input)?;
+            let exit = replayed.outcome.exit;
+            if exit.is_finding() {
+                let seen = Seen {
+                    kind: exit.kind().to_owned(),
+                    title: replayed.ending.title(exit),
+                    stack: replayed.ending.lines(),
+                    folder: String::new(),
+                };
+                finding(out, &seen);
+                return Ok(flags.exit_code(&seen.kind));
+            }
+            out.line(&format!("Executed {}", show(file)));
         }
-        out.line(&format!("Executed {}", show(file)));
-    }
-    Ok(exit_code::FINE)
+        Ok(exit_code::FINE)
+    })
 }
 
 fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
@@ -91,9 +102,10 @@ fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
     // The corpus is run whatever -runs says.
     let inputs = config.inputs.len() as u64;
     config.budget.execs = config.budget.execs.map(|execs| execs.max(inputs).max(1));
-    let known: Vec<String> = config.inputs.iter().map(|input| unit(input).0).collect();
+    config.budget.stop_at = flags.stop_at();
+    let known: BTreeSet<String> = config.inputs.iter().map(|input| unit(input).0).collect();
     let interrupted = super::interruption()?;
-    let mut lines = Lines::new(out, flags.ignored(), Arc::clone(&interrupted));
+    let mut lines = Lines::new(out, flags.ignored());
     let summary = start(config, &mut lines, interrupted)?;
     let new_units = match &first {
         Some(folder) => add_new(&root, folder, &known)?,
@@ -132,7 +144,7 @@ fn unit(input: &[u8]) -> (String, Vec<u8>) {
 }
 
 /// Adds what is new in the campaign's corpus to a folder; how many inputs.
-fn add_new(root: &Path, folder: &Path, known: &[String]) -> Result<u64> {
+fn add_new(root: &Path, folder: &Path, known: &BTreeSet<String>) -> Result<u64> {
     let found = inputs::read_all(&[root.to_owned()], INPUT_BYTES_MAX)?;
     let mut new = 0;
     for input in found.inputs {

@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 620.0;
+/// Width of a picture, in its own units.
+pub(crate) const WIDTH: f64 = 620.0;
 const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 14.0;
+/// Where the horizontal axis begins.
+pub(crate) const LEFT: f64 = 58.0;
+/// What is left of the width behind its end.
+pub(crate) const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 
@@ -57,6 +60,11 @@ impl Axis {
             to: (most + 0.02).ceil().max(from + 1.0),
             label,
         }
+    }
+
+    /// Where it ends.
+    pub(crate) fn end(&self) -> f64 {
+        self.to
     }
 
     /// 0 to 1.
@@ -129,6 +137,11 @@ impl Chart {
 
     /// A line that keeps each value until the next one.
     pub(crate) fn steps(&mut self, points: &[(f64, f64)], until: f64) {
+        self.steps_of(points, until, "step");
+    }
+
+    /// The same in the colour of a class.
+    pub(crate) fn steps_of(&mut self, points: &[(f64, f64)], until: f64, class: &str) {
         let mut path = String::new();
         for (n, (x, y)) in points.iter().enumerate() {
             let (x, y) = self.at(*x, *y);
@@ -138,7 +151,7 @@ impl Chart {
             };
         }
         let _ = write!(path, "H{:.1}", self.at(until, 0.0).0);
-        let _ = writeln!(self.body, r#"<path class="step" d="{path}"/>"#);
+        let _ = writeln!(self.body, r#"<path class="{class}" d="{path}"/>"#);
     }
 
     /// Where the values first reach a quartile: a line across, and one down.

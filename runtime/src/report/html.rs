@@ -22,6 +22,9 @@ use crate::store::require_record;
 mod corpus;
 mod findings;
 
+pub(crate) use corpus::{entries, reasons};
+pub(crate) use findings::{bug, bug_body, bug_title};
+
 use findings::Found;
 
 /// Points of a curve.
@@ -156,10 +159,11 @@ fn curves(body: &mut String, log: &Log) {
     body.push_str("</div>\n");
 }
 
-/// The beginning of a regular file; nothing of any other.
+/// The beginning of a regular file; nothing of any other, or of what a link leads to: a folder that somebody
+/// sent would have a page show files of ours.
 fn head(path: &Path, bytes_max: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     if is_file && let Ok(file) = File::open(path) {
         // What cannot be read is not shown; the folder tells more.
         let _ = file.take(bytes_max).read_to_end(&mut bytes);
@@ -180,7 +184,7 @@ fn operators(body: &mut String, log: &Log) {
 }
 
 /// How far inputs got and how differently they behaved.
-fn behaviour(body: &mut String, counters: &Counters) {
+pub(crate) fn behaviour(body: &mut String, counters: &Counters) {
     let share = |count: u64| {
         let share = 100.0 * count as f64 / counters.execs.max(1) as f64;
         vec![number(count), format!("{share:.1} %")]

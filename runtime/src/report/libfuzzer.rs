@@ -3,9 +3,6 @@
 //! As there, coverage is `cov`; `ft`, the count of features, is not known here and left out, as is memory. What
 //! is printed of a finding is what drivers look for: `ERROR: libFuzzer:`, a stack, `SUMMARY:`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::{Reporter, Sink};
 use crate::error::printable;
 use crate::event::{Counters, Event, Finding};
@@ -31,8 +28,8 @@ pub struct Lines {
     sink: Sink,
     /// Beginnings of names of findings that do not end the campaign.
     ignored: Vec<&'static str>,
-    /// Ends the campaign.
-    stop: Arc<AtomicBool>,
+    /// Has a finding come that is not ignored? It ends the campaign, with its batch.
+    is_over: bool,
     seen: Vec<Seen>,
     edges: u64,
     inputs: u64,
@@ -40,12 +37,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reports into a sink; `stop` is set when a finding comes that is not ignored.
-    pub fn new(sink: Sink, ignored: Vec<&'static str>, stop: Arc<AtomicBool>) -> Lines {
+    /// Reports into a sink.
+    pub fn new(sink: Sink, ignored: Vec<&'static str>) -> Lines {
         Lines {
             sink,
             ignored,
-            stop,
+            is_over: false,
             seen: Vec::new(),
             edges: 0,
             inputs: 0,
@@ -67,7 +64,7 @@ impl Lines {
 
     fn finding(&mut self, found: &Finding) {
         // What else the batch holds: libFuzzer would not have come to it.
-        if self.stop.load(Ordering::Relaxed) {
+        if self.is_over {
             return;
         }
         let seen = Seen {
@@ -77,9 +74,7 @@ impl Lines {
             folder: found.folder.clone(),
         };
         finding(&mut self.sink, &seen);
-        if !self.ignored.contains(&prefix(&seen.kind)) {
-            self.stop.store(true, Ordering::Relaxed);
-        }
+        self.is_over = !self.ignored.contains(&prefix(&seen.kind));
         self.seen.push(seen);
     }
 

@@ -113,12 +113,7 @@ impl Plain {
             0 => String::new(),
             n => format!("; {} run again for memory errors", number(n)),
         };
-        let ended = match summary.ended {
-            Ended::Execs => "all executions done",
-            Ended::Time => "time is over",
-            Ended::Plateau => "no new coverage for long enough",
-            Ended::Interrupted => "interrupted; the same command goes on from here",
-        };
+        let ended = ended(summary.ended);
         self.sink.line(&format!(
             "ended: {ended}{reruns}; state {}; folder {}",
             summary.state_hash,
@@ -204,8 +199,19 @@ pub fn number(value: u64) -> String {
     out
 }
 
+/// Why a session ended, in words.
+pub(crate) fn ended(why: Ended) -> &'static str {
+    match why {
+        Ended::Execs => "all executions done",
+        Ended::Time => "time is over",
+        Ended::Plateau => "no new coverage for long enough",
+        Ended::Interrupted => "interrupted; the same command goes on from here",
+        Ended::Finding => "a finding was made",
+    }
+}
+
 /// Time as `12s`, `3m12s` or `2h05m`.
-pub(super) fn clock(elapsed_ms: u64) -> String {
+pub(crate) fn clock(elapsed_ms: u64) -> String {
     let seconds = elapsed_ms / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, _) => format!("{}.{}s", seconds, elapsed_ms % 1000 / 100),

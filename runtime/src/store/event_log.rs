@@ -13,6 +13,10 @@ use anyhow::{Result, bail};
 
 use crate::error::{io, show};
 
+mod tail;
+
+pub use tail::{Tail, Told};
+
 /// More than any event has; a longer line is somebody else's.
 const LINE_BYTES_MAX: u64 = 1 << 24;
 

@@ -120,6 +120,21 @@ pub fn decode<S: DeserializeOwned>(bytes: &[u8]) -> Result<(Header, S), FormatEr
     Ok((header, state))
 }
 
+/// More than magic, version, length, hash and header take.
+pub const GLANCE_BYTES: u64 = 4_096;
+
+/// The header of a checkpoint of any build of which this is the beginning. The checksum is left aside:
+/// it is over the whole. `None` if it is none.
+pub fn glance(start: &[u8]) -> Option<Header> {
+    if start.get(..MAGIC.len()) != Some(&MAGIC[..]) || *start.get(MAGIC.len())? != VERSION {
+        return None;
+    }
+    // A length that is made up allocates nothing.
+    let config = bincode::config::standard().with_limit::<{ GLANCE_BYTES as usize }>();
+    let decoded = bincode::serde::decode_from_slice(start.get(BODY_OFFSET..)?, config);
+    decoded.ok().map(|(header, _)| header)
+}
+
 fn checked_body(bytes: &[u8]) -> Result<&[u8], FormatError> {
     if bytes.len() < MAGIC.len() || bytes[..MAGIC.len()] != MAGIC {
         let start = &bytes[..bytes.len().min(MAGIC.len())];
@@ -190,6 +205,20 @@ mod tests {
             decode::<Vec<u32>>(&longer),
             Err(FormatError::Length { .. })
         ));
+    }
+
+    #[test]
+    fn a_glance_needs_the_beginning_alone() {
+        let (header, _) = sample();
+        let bytes = encode(&header, &encode_state(&vec![7_u32; 100_000]));
+        let start = &bytes[..GLANCE_BYTES as usize];
+        assert_eq!(glance(start), Some(header));
+        for length in 0..100 {
+            assert_eq!(glance(&start[..length]), None, "{length}");
+        }
+        let mut hostile = start.to_vec();
+        hostile[BODY_OFFSET..BODY_OFFSET + 9].fill(0xfd);
+        assert_eq!(glance(&hostile), None);
     }
 
     #[test]

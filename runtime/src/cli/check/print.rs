@@ -32,12 +32,16 @@ pub(super) fn print(out: &mut Sink, args: &CheckArgs, report: &Report) {
         0 => String::new(),
         n => format!(", {} not fixed yet", plural(n, "finding")),
     };
+    let ignored = match report.count(What::Ignored) {
+        0 => String::new(),
+        n => format!(", {} ignored", plural(n, "finding")),
+    };
     let campaign = match report.execs {
         0 => String::new(),
         n => format!(", {}", plural(n, "execution")),
     };
     out.line(&format!(
-        "{}: replayed {}, {}{open}{campaign}: {}",
+        "{}: replayed {}, {}{open}{ignored}{campaign}: {}",
         report.target,
         plural(report.inputs(), "input"),
         plural(report.count(What::Finding), "finding"),
@@ -74,6 +78,7 @@ enum Line<'a> {
         inputs: u64,
         findings: u64,
         open: u64,
+        ignored: u64,
         new: u64,
         execs: u64,
         failed: usize,
@@ -106,6 +111,7 @@ pub(super) fn json(out: &mut Sink, report: &Report) {
         inputs: report.inputs(),
         findings: report.count(What::Finding),
         open: report.count(What::Open),
+        ignored: report.count(What::Ignored),
         new: report.count(What::New),
         execs: report.execs,
         failed: report.failures().count(),

@@ -22,6 +22,7 @@ use crate::stack;
 use crate::store::finding::watching_flags;
 use crate::store::record::Record;
 use crate::target::{Exact, Module, Replayed, Target, Worker};
+use crate::triage::{self, Decision};
 
 /// Who replays. Targets are kept: there may be many findings, and each would have to be compiled.
 pub(super) struct Checker<'a> {
@@ -87,7 +88,12 @@ impl<'a> Checker<'a> {
                 self.inputs(folder, report)?;
             }
             for path in &folder.findings {
-                let checked = self.finding(path, folder.what, &folder.name)?;
+                let what = match triage::read(path)?.map(|triage| triage.decision) {
+                    Some(Decision::Open) => What::Open,
+                    Some(Decision::Ignored) => What::Ignored,
+                    None => folder.what,
+                };
+                let checked = self.finding(path, what, &folder.name)?;
                 report.checked.push(checked);
             }
         }
@@ -183,7 +189,10 @@ impl<'a> Checker<'a> {
         }
         let is_slow = record.kind == "slow";
         let is_finding = outcome.exit.is_finding();
-        if is_slow && !is_finding {
+        if what == What::Ignored {
+            self.open.insert((record.kind, record.key));
+            self.open.insert((one.kind.clone(), one.key.clone()));
+        } else if is_slow && !is_finding {
             let budget = record.budget.unwrap_or(record.fuel);
             one.kind = "slow".to_owned();
             one.key = record.key.clone();

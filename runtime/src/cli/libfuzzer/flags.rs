@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use crate::campaign::budget::StopAt;
 use crate::cli::args::FuzzArgs;
 use crate::error::with_next;
 use crate::report::libfuzzer::prefix;
@@ -205,6 +206,16 @@ impl Flags {
         args.dict = self.dict.as_ref().map(Into::into).or(args.dict.take());
     }
 
+    /// What ends a campaign.
+    pub(super) fn stop_at(&self) -> StopAt {
+        let [crashes, timeouts, ooms] = self.ignore;
+        StopAt {
+            hangs: !timeouts,
+            out_of_memory: !ooms,
+            others: !crashes,
+        }
+    }
+
     /// The beginnings of names of what does not end a campaign.
     pub(super) fn ignored(&self) -> Vec<&'static str> {
         let kinds = ["crash-", "timeout-", "oom-"];
@@ -250,6 +261,8 @@ mod tests {
         );
         assert_eq!(flags.paths, [PathBuf::from("corpus")]);
         assert_eq!(flags.ignored(), ["oom-"]);
+        let stop_at = flags.stop_at();
+        assert!(stop_at.hangs && stop_at.others && !stop_at.out_of_memory);
         assert_eq!(flags.artifact_prefix, "out/x-");
         assert!(flags.warnings.is_empty(), "a time limit is passed over");
     }

@@ -28,13 +28,7 @@ pub(super) fn corpus(body: &mut String, folder: &Path, log: &Log) {
         *reason = (reason.0 + 1, reason.1.saturating_add(kept.new_edges));
     }
     body.push_str("<h2>Corpus</h2>\n");
-    let rows = reasons
-        .iter()
-        .take(ROWS_MAX)
-        .map(|(reason, (inputs, edges))| {
-            vec![escape(&printable(reason)), number(*inputs), number(*edges)]
-        });
-    table(body, &["@kept for", "#inputs", "#new edges"], rows);
+    self::reasons(body, reasons.into_iter());
     let all: Vec<&Kept> = log.kept.values().collect();
     let mut most: Vec<&Kept> = all
         .iter()
@@ -56,7 +50,16 @@ pub(super) fn corpus(body: &mut String, folder: &Path, log: &Log) {
     rest(body, all.len(), count);
 }
 
-fn entries(body: &mut String, folder: &Path, title: &str, entries: &[&Kept]) {
+/// Why inputs were kept: of each reason how many, and their new edges.
+pub(crate) fn reasons<'a>(body: &mut String, reasons: impl Iterator<Item = (&'a str, (u64, u64))>) {
+    let rows = reasons.take(ROWS_MAX).map(|(reason, (inputs, edges))| {
+        vec![escape(&printable(reason)), number(inputs), number(edges)]
+    });
+    table(body, &["@kept for", "#inputs", "#new edges"], rows);
+}
+
+/// Inputs of the corpus in a table that can be folded.
+pub(crate) fn entries(body: &mut String, folder: &Path, title: &str, entries: &[&Kept]) {
     if entries.is_empty() {
         return;
     }

@@ -72,7 +72,7 @@ pub(super) fn bugs(body: &mut String, folder: &Path, record: &Record, log: &Log,
         let _ = writeln!(body, "<p>None in {}.</p>", plural(log.execs, "execution"));
     }
     for (path, one) in found.findings.iter().take(FINDINGS_MAX) {
-        bug(body, record, path, one);
+        bug(body, record, path, one, "");
     }
     rest(body, found.findings.len(), FINDINGS_MAX);
     if found.damaged > 0 {
@@ -85,7 +85,27 @@ pub(super) fn bugs(body: &mut String, folder: &Path, record: &Record, log: &Log,
     }
 }
 
-fn bug(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
+/// One of them, with a line of HTML at its end.
+pub(crate) fn bug(
+    body: &mut String,
+    campaign: &Record,
+    path: &Path,
+    one: &FindingRecord,
+    more: &str,
+) {
+    let (title, says) = bug_title(one);
+    let _ = writeln!(
+        body,
+        "<details class=\"bug\"><summary>{} <span>{}</span></summary>",
+        escape(&title),
+        escape(&says)
+    );
+    bug_body(body, campaign, path, one);
+    let _ = writeln!(body, "{more}</details>");
+}
+
+/// What it is, and what it took; printable text.
+pub(crate) fn bug_title(one: &FindingRecord) -> (String, String) {
     let mut says = vec![
         plural(one.input_bytes, "byte"),
         format!("{} fuel", number(one.fuel)),
@@ -99,12 +119,11 @@ fn bug(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
         true => one.title.clone(),
         false => format!("{}: {}", one.kind, one.title),
     };
-    let _ = writeln!(
-        body,
-        "<details class=\"bug\"><summary>{} <span>{}</span></summary>",
-        escape(&printable(&title)),
-        escape(&says.join(", "))
-    );
+    (printable(&title), says.join(", "))
+}
+
+/// Its stack, its input, and the command that replays it.
+pub(crate) fn bug_body(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
     let stack = head(&path.join("stack.txt"), TEXT_BYTES);
     if !stack.is_empty() {
         body.push_str(&input(&stack, stack.len() as u64, SHOWN));
@@ -118,9 +137,5 @@ fn bug(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
         body.push_str(&input(&head(&choices, TEXT_BYTES), all, SHOWN));
     }
     let command = repro_command(&campaign.target.path, path);
-    let _ = write!(
-        body,
-        "<p><code>{}</code></p>\n</details>\n",
-        escape(&command)
-    );
+    let _ = writeln!(body, "<p><code>{}</code></p>", escape(&command));
 }

@@ -1,0 +1,3 @@
+module mean
+
+go 1.24

@@ -1,0 +1,146 @@
+//! A folder that several processes of one machine share: an exchange without a server.
+//!
+//! ```text
+//! FOLDER/exchange            what this is, and its version
+//!        shards/WORKER.log   entries that a worker offered; it alone appends, everybody reads
+//!        jobs/ID             a job;  leases/ID  who does it;  results/ID;  poison/ID  nobody will
+//!        values/KEY          a value and its revision
+//!        beats/WORKER        a worker's last sign of life
+//!        locks/00 … 3f       held while a lease or a value is changed
+//!        passing/WORKER.N    files before they get their names
+//! ```
+//!
+//! What is guaranteed, on a file system that all processes see alike (a local one; not NFS):
+//! - an operation that returned without an error has happened, whatever kills any process afterwards;
+//!   a machine that loses its power may lose the last seconds, since nothing is forced to disk;
+//! - one that was killed or that met a full disk has happened or has not: nothing is half there;
+//! - [`Exchange::put_if`] is one step; no waiting for ever: who is stopped while it holds a lock makes
+//!   the others' changes to some values and leases [`Error::Away`], and nothing else;
+//! - a file that is damaged is left out and counted; what others said stays readable;
+//! - memory and files have bounds; over them, the answer is [`Error::Refused`].
+//!
+//! What is not: an entry that two workers find at the same moment is kept, and told, twice. Two may do
+//! the same job, when a lease ended too early. Somebody with write access who wants to do harm can
+//! remove everything, and no checksum stops a lie: entries are claims until somebody runs them.
+//!
+//! # Leases without clocks
+//!
+//! A lease says how long it is, whose, and which sign of life this is. It does not say when: nobody's
+//! clock is anybody else's. Whoever wants the job remembers since when, on its own monotonic clock, it
+//! has seen the same sign of life, and takes the job once that is longer than the lease. So clocks may
+//! jump, differ or stand still (a suspended machine), and a lease never ends too early by that; it ends
+//! late for one who has just come, who has to look on for one whole lease first. A worker that is
+//! stopped for longer than its lease loses the job and does not know it: no harm, its result is equal.
+
+mod beats;
+mod files;
+mod jobs;
+mod shards;
+mod values;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
+use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+
+pub use shards::{ENTRIES_MOST, SHARD_BYTES_MOST, SHARDS_MOST};
+
+/// Files of jobs, values or beats that are looked at.
+pub const FILES_MOST: usize = 1 << 16;
+
+/// A shared folder, as one worker has it.
+pub struct Folder {
+    files: files::Files,
+    shards: shards::Shards,
+    jobs: jobs::Jobs,
+    beats: beats::Beats,
+    refused: u64,
+}
+
+impl Folder {
+    /// Joins the exchange in a folder under a name that no living worker has, making what is missing.
+    ///
+    /// A worker that comes back under the name it had goes on with its own shard. Errs if the folder
+    /// cannot be written, is something else, or somebody alive has the name.
+    pub fn join(path: &Path, worker: &WorkerId) -> Result<Folder, Error> {
+        worker.check()?;
+        let files = files::Files::open(path, worker)?;
+        let shards = shards::Shards::open(&files, worker)?;
+        files.mark()?;
+        Ok(Folder {
+            shards,
+            jobs: jobs::Jobs::new(worker),
+            beats: beats::Beats::default(),
+            files,
+            refused: 0,
+        })
+    }
+}
+
+impl Exchange for Folder {
+    fn offer(&mut self, entry: &Entry) -> Result<Offered, Error> {
+        self.shards.offer(&self.files, entry, &mut self.refused)
+    }
+
+    fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.shards
+            .tail(&self.files, cursor, most, &mut self.refused)
+    }
+
+    fn submit(&mut self, job: &Job) -> Result<Offered, Error> {
+        self.jobs.submit(&self.files, job)
+    }
+
+    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
+        self.jobs.claim(&self.files, lease, &mut self.refused)
+    }
+
+    fn extend(&mut self, claim: &Claim) -> Result<(), Error> {
+        self.jobs.extend(&self.files, claim)
+    }
+
+    fn finish(&mut self, claim: &Claim, result: &JobResult) -> Result<(), Error> {
+        self.jobs.finish(&self.files, claim, result)
+    }
+
+    fn result(&mut self, job: JobId) -> Result<Option<JobResult>, Error> {
+        self.jobs.result(&self.files, job, &mut self.refused)
+    }
+
+    fn poisoned(&mut self) -> Result<Vec<JobId>, Error> {
+        self.jobs.poisoned(&self.files)
+    }
+
+    fn get(&mut self, key: &Key) -> Result<Current, Error> {
+        values::get(&self.files, key, &mut self.refused)
+    }
+
+    fn put_if(
+        &mut self,
+        key: &Key,
+        expected: Revision,
+        value: &[u8],
+    ) -> Result<Result<Revision, Current>, Error> {
+        values::put_if(&self.files, key, expected, value, &mut self.refused)
+    }
+
+    fn keys(&mut self) -> Result<Vec<Key>, Error> {
+        values::keys(&self.files)
+    }
+
+    fn beat(&mut self, beat: &Beat) -> Result<(), Error> {
+        self.beats.beat(&self.files, beat)
+    }
+
+    fn live(&mut self) -> Result<Vec<Beat>, Error> {
+        self.beats.live(&self.files, &mut self.refused)
+    }
+
+    fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+#[cfg(test)]
+mod tests;
