@@ -33,7 +33,7 @@ type Result<T> = std::result::Result<T, Error>;
 /// Which rows a campaign begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SeedKind {
-    /// What the published tool had: for DepFuzz reduced ones, weak ones for others
+    /// What the published tool had: for DepFuzz, and ours beside it, reduced ones, weak ones for others
     Own,
     Reduced,
     Weak,
@@ -101,9 +101,10 @@ impl Args {
         }
         let coverage: f64 = summaries.iter().map(|summary| summary.coverage).sum();
         let faults: usize = summaries.iter().map(|summary| summary.faults.len()).sum();
-        let mean = coverage / summaries.len() as f64;
+        let feasible: f64 = summaries.iter().map(|summary| summary.feasible).sum();
+        let [mean, feasible] = [coverage, feasible].map(|sum| sum / summaries.len() as f64);
         println!(
-            "{}: mean coverage {mean:.1} %, {faults} faults; {}",
+            "{}: mean coverage {mean:.1} %, {feasible:.1} % of feasible lines, {faults} faults; {}",
             self.guidance,
             verdict(&summaries)
         );
@@ -112,7 +113,7 @@ impl Args {
 
     fn rows(&self) -> Rows {
         match self.rows {
-            SeedKind::Own if self.guidance == "depfuzz" => Rows::Reduced,
+            SeedKind::Own if ["depfuzz", "codep"].contains(&&*self.guidance) => Rows::Reduced,
             SeedKind::Own | SeedKind::Weak => Rows::Weak,
             SeedKind::Reduced => Rows::Reduced,
         }

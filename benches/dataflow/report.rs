@@ -20,6 +20,8 @@ const SAME: usize = 14;
 pub(crate) struct Summary {
     /// The median, percent of lines.
     pub(crate) coverage: f64,
+    /// The median without lines of infeasible faults, each of which has one.
+    pub(crate) feasible: f64,
     /// Found in at least half of them.
     pub(crate) faults: BTreeSet<String>,
     is_near: Option<bool>,
@@ -40,6 +42,8 @@ impl Summary {
             median(&of.collect::<Vec<_>>())
         };
         let (coverage, operators) = (percent(|c| c.lines), percent(|c| c.operators));
+        let all = campaigns.first().map_or(0, |c| c.lines.all) as f64;
+        let feasible = coverage * all / (all - program.guest().infeasible.len() as f64);
         let all: BTreeSet<&String> = campaigns.iter().flat_map(|c| c.faults.keys()).collect();
         let mut faults = BTreeSet::new();
         let mut texts = Vec::new();
@@ -64,7 +68,7 @@ impl Summary {
         let expected = archived.and_then(|archived| archived.faults);
         let sum = |of: fn(&Reached) -> f64| campaigns.iter().map(of).sum::<f64>();
         let text = format!(
-            "{:4} {:>7} execs {:5.1} % valid {:7.1} s | {coverage:5.1} % of {} lines, {operators:5.1} % of {} operators, archive {} | {} of {} faults {}, archive {}",
+            "{:4} {:>7} execs {:5.1} % valid {:7.1} s | {coverage:5.1} % of {} lines ({feasible:.1} % of feasible ones), {operators:5.1} % of {} operators, archive {} | {} of {} faults {}, archive {}",
             program.name,
             campaigns.iter().map(|c| c.execs).max().unwrap_or(0),
             100.0 * sum(|c| c.valid as f64) / sum(|c| c.execs as f64).max(1.0),
@@ -87,6 +91,7 @@ impl Summary {
             is_near_by_operators: archived.map(|archived| near(operators, archived)),
             is_same: expected.map(same),
             coverage,
+            feasible,
             text,
             faults,
         }

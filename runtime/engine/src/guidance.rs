@@ -10,6 +10,7 @@ pub mod bigfuzz;
 pub mod blind;
 mod byte_loop;
 mod climb;
+pub mod codep;
 mod comparisons;
 pub mod cost;
 pub mod depfuzz;
@@ -123,6 +124,7 @@ pub const ALL: &[&Spec] = &[
     &perffuzz::SPEC,
     &slowfuzz::SPEC,
     &cost::SPEC,
+    &codep::SPEC,
     &depfuzz::SPEC,
     &bigfuzz::SPEC,
     &jazzer::SPEC,
@@ -320,6 +322,8 @@ pub enum Strategy {
     Rows(Box<row_loop::RowLoop>),
     /// Bytes as one data set.
     Jazzer(Box<jazzer::Jazzer>),
+    /// Ours for data sets of rows.
+    Codep(Box<codep::Codep>),
 }
 
 impl Strategy {
@@ -350,6 +354,7 @@ impl Strategy {
             Strategy::Cost(state) => &mut **state,
             Strategy::Rows(state) => &mut **state,
             Strategy::Jazzer(state) => &mut **state,
+            Strategy::Codep(state) => &mut **state,
         }
     }
 }

@@ -122,6 +122,22 @@ impl DataSets {
         start..end
     }
 
+    /// The cell that byte `at` of the text belongs to, or ends: data set, row, column, and where it begins.
+    pub fn cell_at(&self, at: u32) -> Option<(u32, u32, u32, u32)> {
+        let cell = self
+            .cells
+            .partition_point(|(start, _)| *start <= at)
+            .checked_sub(1)?;
+        let (start, end) = self.cells[cell];
+        if at > end {
+            return None;
+        }
+        let row = self.rows.partition_point(|first| *first as usize <= cell) - 1;
+        let set = self.sets.partition_point(|first| *first as usize <= row) - 1;
+        let column = cell as u32 - self.rows[row];
+        Some((set as u32, row as u32 - self.sets[set], column, start))
+    }
+
     /// What separates cells.
     pub fn delimiter(&self) -> u8 {
         self.delimiter
@@ -211,6 +227,30 @@ mod tests {
             let once = written(&bytes);
             assert_eq!(texts(&once), texts(&bytes), "{bytes:?}");
             assert_eq!(written(&once), once, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_belong_to_cells() {
+        let sets = DataSets::parse(b"ab,c\n\nd\x1c\x1ce,f\n", b',');
+        assert_eq!(sets.cell_at(1), Some((0, 0, 0, 0)));
+        assert_eq!(sets.cell_at(2), Some((0, 0, 0, 0)));
+        assert_eq!(sets.cell_at(3), Some((0, 0, 1, 3)));
+        assert_eq!(sets.cell_at(5), Some((0, 1, 0, 5)));
+        assert_eq!(sets.cell_at(6), Some((0, 2, 0, 6)));
+        assert_eq!(sets.cell_at(11), Some((2, 0, 1, 11)));
+        assert_eq!(sets.cell_at(13), None);
+        assert_eq!(DataSets::parse(b"", b',').cell_at(0), None);
+        // In every cell of every data set.
+        for set in 0..sets.sets() {
+            for row in 0..sets.rows(set) {
+                for column in 0..sets.columns(set, row) {
+                    let text = sets.cell(set, row, column);
+                    let at = text.as_ptr() as usize - sets.bytes.as_ptr() as usize;
+                    let (s, r, c, start) = sets.cell_at(at as u32).unwrap();
+                    assert_eq!([s, r, c, start], [set, row, column, at].map(|n| n as u32));
+                }
+            }
         }
     }
 

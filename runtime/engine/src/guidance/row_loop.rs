@@ -39,7 +39,7 @@ pub(super) const DELIMITER: Setting = Setting {
 /// Without seeds: text and a number.
 const SEED: &[u8] = b"some words,1\n";
 
-fn delimiter(text: &str) -> Result<u8, String> {
+pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [] => Ok(b','),
         b"tab" => Ok(b'\t'),

@@ -79,6 +79,27 @@ impl<'a> Draft<'a> {
         self.sets[set].len() - 1
     }
 
+    /// How many data sets there are.
+    pub fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Leaves out a row; those below move up.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn remove(&mut self, set: usize, row: usize) {
+        self.sets[set].remove(row);
+    }
+
+    /// Exchanges two rows of a data set.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn swap(&mut self, set: usize, first: usize, second: usize) {
+        self.sets[set].swap(first, second);
+    }
+
     /// Gives a cell another text.
     ///
     /// # Panics
@@ -182,6 +203,17 @@ mod tests {
         draft.set(0, 0, 1, b"y".to_vec());
         assert_eq!(text(&draft), "a,y\na,b\n\x1cc\n");
         assert_eq!((draft.rows(0), draft.rows(1), draft.rows(2)), (2, 1, 0));
+    }
+
+    #[test]
+    fn rows_are_left_out_and_exchanged() {
+        let read = DataSets::parse(b"a,b\nc\nd\n\x1ce\n", b',');
+        let mut draft = Draft::new(&read);
+        draft.swap(0, 0, 2);
+        draft.remove(0, 1);
+        draft.remove(1, 0);
+        assert_eq!(text(&draft), "d\na,b\n\x1c");
+        assert_eq!((draft.sets(), draft.rows(0), draft.rows(1)), (2, 2, 0));
     }
 
     #[test]

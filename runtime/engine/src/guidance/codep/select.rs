@@ -1,0 +1,242 @@
+//! Row selection: for what a testcase covers, a few rows that are enough.
+//!
+//! In: a testcase, the probes that it hit, and those that known bundles hit. Out: a bundle for the probe that it hit most
+//! often and no known bundle does; then one for the next, until there is none. A bundle for all at once would have
+//! the rows that fill a map as well as those that join, and what comparisons record of it would be mostly of the former.
+//!
+//! Blocks of a quarter of all rows down to single rows are left out, one block at a time, as long as the probe is
+//! still hit. Blocks are proposed several at a time, each from the current rows. The first that can be left out, in
+//! order, is, and those behind it are proposed again. The number proposed doubles when all fail and falls back to the
+//! number that was needed when one succeeds, as in [`crate::trim`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::plain;
+use crate::rng::Rng;
+use crate::rows::draft::Draft;
+use crate::rows::{DataSets, Maker};
+
+/// Most blocks proposed at a time.
+const WINDOW_MAX: u32 = 16;
+
+/// A testcase of which rows are selected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Select {
+    /// The testcase, and the probes that it hit, the most often hit first.
+    whole: Arc<[u8]>,
+    all: Vec<u32>,
+    /// What is left of it, and the probes that it hits.
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) probes: Vec<u32>,
+    /// The probe to be hit.
+    wanted: u32,
+    /// All rows, of all data sets.
+    rows: u32,
+    /// Rows left out at a time, and where the next block begins.
+    step: u32,
+    at: u32,
+    window: u32,
+    /// Whether this pass left anything out.
+    progress: bool,
+}
+
+impl Select {
+    /// Begins; nothing if known bundles hit all that this testcase does.
+    pub(super) fn new(
+        bytes: Arc<[u8]>,
+        counts: &[(u32, u32)],
+        known: &BTreeSet<u32>,
+        delimiter: u8,
+    ) -> Option<Select> {
+        let mut counts = counts.to_vec();
+        counts.sort_by_key(|(probe, count)| (std::cmp::Reverse(*count), *probe));
+        let select = Select {
+            whole: bytes.clone(),
+            all: counts.iter().map(|(probe, _)| *probe).collect(),
+            bytes,
+            probes: Vec::new(),
+            wanted: 0,
+            rows: 0,
+            step: 1,
+            at: 0,
+            window: 0,
+            progress: false,
+        };
+        select.next(known, delimiter)
+    }
+
+    /// Begins again, for the next probe that no known bundle hits.
+    pub(super) fn next(self, known: &BTreeSet<u32>, delimiter: u8) -> Option<Select> {
+        let wanted = *self.all.iter().find(|probe| !known.contains(probe))?;
+        let sets = DataSets::parse(&self.whole, delimiter);
+        let rows: u32 = (0..sets.sets()).map(|set| sets.rows(set) as u32).sum();
+        Some(Select {
+            bytes: self.whole.clone(),
+            probes: self.all.clone(),
+            wanted,
+            rows,
+            step: (rows.next_power_of_two() / 4).max(1),
+            at: 0,
+            window: 4,
+            progress: false,
+            ..self
+        })
+    }
+
+    /// Whether a run hit what is to be hit.
+    pub(super) fn is_enough(&self, counts: &[(u32, u32)]) -> bool {
+        counts.iter().any(|(probe, _)| *probe == self.wanted)
+    }
+
+    /// What to run, and how much of it: at most `room`, which is not 0; nothing if there are no two rows.
+    pub(super) fn propose(&self, delimiter: u8, room: u32) -> (Without, u32) {
+        let blocks = (self.rows - self.at).div_ceil(self.step);
+        let without = Without {
+            base: DataSets::parse(&self.bytes, delimiter),
+            at: self.at,
+            step: self.step,
+        };
+        let is_over = self.rows <= 1;
+        (
+            without,
+            if is_over {
+                0
+            } else {
+                room.min(self.window).min(blocks)
+            },
+        )
+    }
+
+    /// Learns that so many blocks were tried, and which was the first that could be left out, with what was left and the
+    /// probes that it hits. False once there is nothing more to try.
+    pub(super) fn learn(
+        &mut self,
+        tried: u32,
+        success: Option<(u32, Arc<[u8]>, Vec<u32>)>,
+    ) -> bool {
+        match success {
+            Some((nth, bytes, probes)) => {
+                self.at += nth * self.step;
+                self.rows -= self.step.min(self.rows - self.at);
+                self.window = (nth + 1).max(2);
+                (self.bytes, self.probes) = (bytes, probes);
+                self.progress = true;
+            }
+            None => {
+                self.at += tried * self.step;
+                self.window = (2 * self.window).min(WINDOW_MAX);
+            }
+        }
+        while self.at >= self.rows {
+            if self.step == 1 && !self.progress {
+                return false;
+            }
+            // Single rows until no more of them can go.
+            self.step = (self.step / 2).max(1);
+            self.at = 0;
+            self.progress = false;
+            if self.rows <= 1 {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Makes children without some rows: child `n` without block `n`.
+#[derive(Debug)]
+pub(super) struct Without {
+    base: DataSets,
+    at: u32,
+    step: u32,
+}
+
+impl Maker for Without {
+    fn make(&self, nth: u64, _: &mut Rng, bytes_max: usize, out: &mut Vec<u8>) {
+        let mut draft = Draft::new(&self.base);
+        let start = self.at as usize + nth as usize * self.step as usize;
+        let mut left = self.step;
+        // The first row of the block, as its place in a data set.
+        let (mut set, mut row) = (0, start);
+        while set < draft.sets() && row >= draft.rows(set) {
+            row -= draft.rows(set);
+            set += 1;
+        }
+        while left > 0 && set < draft.sets() {
+            if row < draft.rows(set) {
+                draft.remove(set, row);
+                left -= 1;
+            } else {
+                (set, row) = (set + 1, 0);
+            }
+        }
+        draft.write(bytes_max, out, plain(self.base.delimiter()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a selection on a target that hits probe `n` as often as row `n` of these is there; the bundles, and the runs
+    /// that they took.
+    fn selected(bytes: &[u8], needed: &[&str], known: &[u32]) -> (Vec<String>, u32) {
+        let counts = |bytes: &[u8]| -> Vec<(u32, u32)> {
+            let text = String::from_utf8_lossy(bytes);
+            let count = |row: &&str| {
+                text.split(['\n', '\x1c'])
+                    .filter(|line| line == row)
+                    .count()
+            };
+            let hits = (0..)
+                .zip(needed)
+                .map(|(probe, row)| (probe, count(row) as u32));
+            hits.filter(|(_, count)| *count > 0).collect()
+        };
+        let mut known: BTreeSet<u32> = known.iter().copied().collect();
+        let mut next = Select::new(Arc::from(bytes), &counts(bytes), &known, b',');
+        let (mut runs, mut out, mut bundles) = (0, Vec::new(), Vec::new());
+        while let Some(mut select) = next {
+            loop {
+                let (without, tried) = select.propose(b',', 64);
+                runs += tried;
+                let mut success = None;
+                for nth in 0..tried {
+                    without.make(u64::from(nth), &mut Rng::new(0), 1 << 20, &mut out);
+                    if success.is_none() && select.is_enough(&counts(&out)) {
+                        let probes = counts(&out).iter().map(|(probe, _)| *probe).collect();
+                        success = Some((nth, Arc::from(&out[..]), probes));
+                    }
+                }
+                if tried == 0 || !select.learn(tried, success) {
+                    break;
+                }
+            }
+            bundles.push(String::from_utf8_lossy(&select.bytes).into_owned());
+            known.extend(&select.probes);
+            next = select.next(&known, b',');
+        }
+        (bundles, runs)
+    }
+
+    #[test]
+    fn a_bundle_for_each_probe_and_none_twice() {
+        let rows = (0..450).map(|n| format!("{n}\n")).collect::<String>();
+        let both = format!("{rows}\x1c{}", rows.replace('\n', ",x\n"));
+        let (bundles, runs) = selected(both.as_bytes(), &["17", "449", "0,x"], &[1]);
+        assert_eq!(bundles, ["17\n\x1c", "\x1c0,x\n"]);
+        assert!(runs < 120, "{runs}");
+        // The most often hit first; two at once if they are one row.
+        let (bundles, _) = selected(b"a\nb\nb\n", &["a", "b", "b"], &[]);
+        assert_eq!(bundles, ["b\n", "a\n"]);
+    }
+
+    #[test]
+    fn one_row_stays() {
+        assert_eq!(selected(b"a\n", &["a"], &[]), (vec!["a\n".to_owned()], 0));
+        assert_eq!(selected(b"a\n", &["a"], &[0]).0, Vec::<String>::new());
+    }
+}
