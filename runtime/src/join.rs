@@ -34,7 +34,7 @@ const RELAY: &str = "sandglass-nats";
 pub enum Place {
     /// A folder that all can write.
     Folder(PathBuf),
-    /// `nats://HOST:PORT/CAMPAIGN`.
+    /// `nats://HOST:PORT/CAMPAIGN`, or `tls://…`.
     Nats(String),
 }
 
@@ -56,11 +56,12 @@ impl Drop for Relay {
     }
 }
 
+/// Without its password.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Folder(path) => f.write_str(&show(path)),
-            Place::Nats(url) => f.write_str(&printable(url)),
+            Place::Nats(url) => f.write_str(&printable(&without_password(url))),
         }
     }
 }
@@ -72,22 +73,23 @@ impl Place {
             return Ok(Place::Folder(text.into()));
         };
         let wrong = |what: &str| {
+            let text = without_password(text);
             with_next(
                 format!(
                     "--join {}: {what}, expected nats://HOST:PORT/CAMPAIGN or a folder",
-                    printable(text)
+                    printable(&text)
                 ),
                 "the same command with --join nats://127.0.0.1:4222/my-campaign",
             )
         };
-        if scheme != "nats" {
+        if !["nats", "tls"].contains(&scheme) {
             return Err(wrong(&format!("nothing speaks {}", printable(scheme))));
         }
         let campaign = rest.split_once('/').map_or("", |(_, campaign)| campaign);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         match campaign.is_empty() || campaign.len() > 64 || !campaign.chars().all(is_plain) {
             true => Err(wrong(
-                "no name of a campaign of letters, digits and `-` at its end",
+                "no name of a campaign of letters, digits, `-` and `_` at its end",
             )),
             false => Ok(Place::Nats(text.to_owned())),
         }
@@ -113,6 +115,22 @@ impl Connection {
             exchange,
             _relay: None,
         }
+    }
+}
+
+/// A URL with `***` in place of its password.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        Some((user, host)) => {
+            let name = user.split_once(':').map_or("", |(name, _)| name);
+            let secret = if user.contains(':') { ":***" } else { "***" };
+            format!("{scheme}://{name}{secret}@{host}{}", &rest[end..])
+        }
+        None => url.to_owned(),
     }
 }
 
@@ -214,6 +232,17 @@ mod tests {
         assert_eq!(nats("a/b"), Ok(Place::Folder("a/b".into())));
         let url = "nats://host:4222/json-1";
         assert_eq!(nats(url), Ok(Place::Nats(url.into())));
+        assert!(nats("tls://me:secret@host/a_b").is_ok());
+        for (url, shown) in [
+            ("nats://me:secret@host:1/x", "nats://me:***@host:1/x"),
+            ("nats://token@host/x", "nats://***@host/x"),
+            ("nats://a:b:c@d@host/x", "nats://a:***@host/x"),
+            ("nats://host/x@y", "nats://host/x@y"),
+        ] {
+            assert_eq!(Place::Nats(url.into()).to_string(), shown);
+        }
+        let refused = nats("redis://me:secret@x/y").unwrap_err();
+        assert!(!refused.contains("secret"), "{refused}");
         for wrong in [
             "redis://x/y",
             "nats://x",
