@@ -142,6 +142,20 @@ fn alone_in_a_folder_a_campaign_is_what_it_is_without() {
     assert!(alone.get("joined").is_none());
     assert_eq!(place.corpus("a"), place.corpus("b"));
     assert!(place.corpus("a").is_subset(&place.inputs()));
+    // What it offered in an earlier session is no news to it, even for a guidance that takes everything.
+    let resumed = |out: &str, join: &str| {
+        for execs in [3_000, 6_000] {
+            let line = format!(
+                "fuzz t.wasm seeds --guidance perffuzz --out {out} --seed 1 --execs {execs} --json --fuel 100k{join}"
+            );
+            let last = summary(&place.command(&line).output().unwrap());
+            if execs == 6_000 {
+                return last["state_hash"].clone();
+            }
+        }
+        unreachable!("it returns")
+    };
+    assert_eq!(resumed("c", " --join y"), resumed("d", ""));
     // A campaign that has met others says so ever after.
     let again = place.command("fuzz t.wasm seeds --out a --seed 1 --execs 9000 --json --fuel 100k");
     let again = summary(&{ again }.output().unwrap());

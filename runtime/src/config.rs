@@ -190,6 +190,7 @@ impl CampaignConfig {
             limits: self.wanted.with_fuel(fuel),
             join: self.join.as_ref().map(|place| JoinRecord {
                 exchange: place.to_string(),
+                worker: String::new(),
             }),
             budget: BudgetRecord {
                 execs: self.budget.execs,

@@ -69,9 +69,11 @@ impl fmt::Display for Place {
 impl Place {
     /// What `--join` was given: a URL, or else a folder.
     pub fn parse(text: &str) -> Result<Place> {
-        let Some((scheme, rest)) = text.split_once("://") else {
+        let is_url = text.contains("://") || ["nats:", "tls:"].iter().any(|s| text.starts_with(s));
+        if !is_url {
             return Ok(Place::Folder(text.into()));
-        };
+        }
+        let (scheme, rest) = text.split_once("://").unwrap_or((text, ""));
         let wrong = |what: &str| {
             let text = without_password(text);
             with_next(
@@ -83,7 +85,7 @@ impl Place {
             )
         };
         if !["nats", "tls"].contains(&scheme) {
-            return Err(wrong(&format!("nothing speaks {}", printable(scheme))));
+            return Err(wrong("no address that anybody here speaks"));
         }
         let campaign = rest.split_once('/').map_or("", |(_, campaign)| campaign);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
@@ -118,20 +120,19 @@ impl Connection {
     }
 }
 
-/// A URL with `***` in place of its password.
+/// A URL with `***` in place of its password, or of the token that stands before its host.
 fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
+    // A password may hold anything: what precedes the last `@` is no host.
+    let Some((before, host)) = url.rsplit_once('@') else {
         return url.to_owned();
     };
-    let end = rest.find('/').unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        Some((user, host)) => {
-            let name = user.split_once(':').map_or("", |(name, _)| name);
-            let secret = if user.contains(':') { ":***" } else { "***" };
-            format!("{scheme}://{name}{secret}@{host}{}", &rest[end..])
-        }
-        None => url.to_owned(),
-    }
+    let (scheme, user) = match before.split_once("://") {
+        Some((scheme, user)) => (format!("{scheme}://"), user),
+        None => (String::new(), before),
+    };
+    let name = user.split_once(':').map_or("", |(name, _)| name);
+    let colon = if name.is_empty() { "" } else { ":" };
+    format!("{scheme}{name}{colon}***@{host}")
 }
 
 /// What a folder where campaigns meet may hold.
@@ -237,7 +238,7 @@ mod tests {
             ("nats://me:secret@host:1/x", "nats://me:***@host:1/x"),
             ("nats://token@host/x", "nats://***@host/x"),
             ("nats://a:b:c@d@host/x", "nats://a:***@host/x"),
-            ("nats://host/x@y", "nats://host/x@y"),
+            ("nats://me:pa/ss@host/x", "nats://me:***@host/x"),
         ] {
             assert_eq!(Place::Nats(url.into()).to_string(), shown);
         }
@@ -246,6 +247,7 @@ mod tests {
         for wrong in [
             "redis://x/y",
             "nats://x",
+            "nats:me:secret@x/y",
             "nats://x/",
             "nats://x/a.b",
             "nats://x/a/b",

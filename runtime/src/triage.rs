@@ -50,6 +50,9 @@ pub struct Triage {
 const FILE: &str = "triage.toml";
 
 /// A note is a line or two.
+pub const NOTE_BYTES_MAX: usize = 8 << 10;
+
+/// A note whose every character is escaped, and more.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// What was decided about the finding in a folder, if anything was. Errs on a file that says something else.

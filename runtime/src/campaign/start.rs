@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, anyhow};
 use sandglass_engine::guidance::InputKind;
 use sandglass_engine::{Config, Engine, State, Token};
+use sandglass_exchange::WorkerId;
 use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Build, Limits, on_guest_thread};
 
@@ -77,14 +78,21 @@ impl Starting {
         }
         let mut first = worker(&target, &config.wanted.for_measuring(), &config)?;
         let mut record = config.record(fuel_limit(&config, &mut first)?);
-        record.join = record.join.or(joined);
+        record.join = match record.join {
+            Some(now) => Some(JoinRecord {
+                worker: worker_name(joined.as_ref()).0,
+                ..now
+            }),
+            None => joined,
+        };
+        // Before anything is written: a campaign that is refused has met nobody.
+        let join = join(&config, &record)?;
         first.set_fuel_limit(record.limits.fuel);
         let engine_config = engine_config(&config, &record, first.probes(), &target)?;
         let (store, resumed) = opened.begin::<State>(&record)?;
         let is_resumed = resumed.is_some();
         let before_ms = resumed.as_ref().map_or(0, |resumed| resumed.elapsed_ms);
         let engine = engine(&engine_config, resumed.map(|resumed| resumed.state), &store)?;
-        let join = join(&config, &record, &store)?;
         let clock = Clock::start(&config.budget, before_ms);
         let stop = Stop {
             interrupted,
@@ -178,19 +186,25 @@ fn engine(config: &Config, state: Option<State>, store: &Store) -> Result<Engine
     }
 }
 
+/// The name under which the campaign has met others before, or a new one.
+fn worker_name(before: Option<&JoinRecord>) -> WorkerId {
+    let before = before.and_then(|before| WorkerId::new(&*before.worker).ok());
+    before.unwrap_or_else(draw_worker)
+}
+
 /// Meets others, if that is wanted.
-fn join(config: &CampaignConfig, record: &Record, store: &Store) -> Result<Option<Join>> {
-    let Some(place) = config.join.clone() else {
+fn join(config: &CampaignConfig, record: &Record) -> Result<Option<Join>> {
+    let (Some(place), Some(joined)) = (config.join.clone(), &record.join) else {
         return Ok(None);
     };
-    let me = draw_worker();
+    let me = WorkerId(joined.worker.clone());
     let joining = Joining {
         place: place.to_string(),
         me: me.clone(),
         open: Box::new(move || place.open(&me)),
         spec: config.guidance,
         module: meaning(record),
-        findings: store.root().join("findings"),
+        findings: config.out.join("findings"),
     };
     Join::start(joining).map(Some)
 }

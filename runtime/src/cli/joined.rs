@@ -33,7 +33,9 @@ pub(super) struct Joined {
     pub(super) me: WorkerId,
     pub(super) target: Arc<Target>,
     pub(super) limits: Limits,
-    /// What claims about it mean.
+    /// How the module is called.
+    pub(super) called: TargetRecord,
+    /// What claims about it mean, and which jobs are about it.
     pub(super) meaning: Hash,
 }
 
@@ -55,12 +57,14 @@ impl Joined {
             cost_model: options.cost,
         };
         let target = Target::new(module, options, reset(args.guest.reset))?;
+        let limits = wanted.with_fuel(Limits::STANDARD.fuel);
         Ok(Joined {
             place,
             me: draw_worker(),
             target: Arc::new(target.with_generator(generator)?),
-            limits: wanted.with_fuel(Limits::STANDARD.fuel),
-            meaning: meaning::of(&called, None),
+            meaning: meaning::of(&called, None, &limits),
+            limits,
+            called,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
@@ -16,7 +16,8 @@ use crate::error::{exit_code, io, printable, show, with_next};
 use crate::inputs;
 use crate::join::job::{self, KINDS};
 use crate::report::Sink;
-use crate::store::finding;
+use crate::store::finding::{self, FindingRecord, quote, watching_flags};
+use crate::target::require_hash;
 
 /// `sandglass submit`
 #[derive(Debug, Args)]
@@ -62,8 +63,8 @@ pub(super) fn run(args: &SubmitArgs) -> Result<u8> {
     }
     let job = Job {
         kind,
-        module: job::module_hash(&joined.target.module),
-        inputs: read(&args.files, u64::from(joined.limits.input_bytes))?,
+        module: joined.meaning,
+        inputs: read(&args.files, &joined)?,
         settings,
     };
     if kind == JobKind::Minimise && job.inputs.len() != 1 {
@@ -96,7 +97,7 @@ pub(super) fn run(args: &SubmitArgs) -> Result<u8> {
         let poisoned = exchange.poisoned().map_err(|error| joined.error(&error))?;
         if poisoned.contains(&job.id()) {
             bail!(
-                "job {}: given up, every worker that had it ended before it did",
+                "job {}: given up, it was handed out as often as may be and never done",
                 &job.id().hex()[..16]
             );
         }
@@ -119,12 +120,33 @@ fn tell(answer: &[u8], args: &SubmitArgs) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a finding that was made of another module, or with other options: a job is done as its submitter calls the module.
+fn require_call(path: &Path, record: &FindingRecord, joined: &Joined) -> Result<()> {
+    require_hash(&joined.target.module, path, &record.target_hash)?;
+    if record.sanitize_heap == joined.called.sanitize_heap && record.args == joined.called.args {
+        return Ok(());
+    }
+    let flags = watching_flags(record.sanitize_heap, &record.allocator);
+    let args: String = record
+        .args
+        .iter()
+        .map(|arg| format!(" {}", quote(arg)))
+        .collect();
+    let dashes = if args.is_empty() { "" } else { " --" };
+    Err(with_next(
+        format!("{}: found with other options than these", show(path)),
+        format!("the same command with{flags}{dashes}{args}, and a worker with them, too"),
+    ))
+}
+
 /// Inputs in order: of a finding its choices where it has some, else its input.
-fn read(files: &[PathBuf], bytes_max: u64) -> Result<Vec<Vec<u8>>> {
+fn read(files: &[PathBuf], joined: &Joined) -> Result<Vec<Vec<u8>>> {
+    let bytes_max = u64::from(joined.limits.input_bytes);
     let mut all = Vec::new();
     for path in files {
         if path.join("finding.json").exists() {
             let (record, input) = finding::read(path)?;
+            require_call(path, &record, joined)?;
             let choices = finding::read_choices(path, &record)?;
             let text = choices.map(|c| sandglass_engine::choice::text::to_text(&c).into_bytes());
             all.push(text.unwrap_or(input));

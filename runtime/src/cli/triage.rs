@@ -50,7 +50,7 @@ struct Group {
 }
 
 pub(super) fn run(args: TriageArgs) -> Result<u8> {
-    let mut groups = read(&args.folders)?;
+    let mut groups = read(&args.folders, &args.clear)?;
     decide(&args, &mut groups)?;
     groups.sort_by(|a, b| {
         let key = |group: &Group| (group.severity, group.record.title.clone(), group.name());
@@ -73,7 +73,8 @@ pub(super) fn run(args: TriageArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
-fn read(folders: &[PathBuf]) -> Result<Vec<Group>> {
+/// The findings of folders. What is to be cleared need not be readable.
+fn read(folders: &[PathBuf], clear: &[String]) -> Result<Vec<Group>> {
     let mut groups = BTreeMap::new();
     for folder in folders {
         if !folder.is_dir() {
@@ -84,7 +85,11 @@ fn read(folders: &[PathBuf]) -> Result<Vec<Group>> {
         }
         for path in findings(folder)? {
             let (record, _) = finding::read(&path)?;
-            let triage = triage::read(&path)?;
+            let is_cleared = clear.iter().any(|name| is_called(&record, name));
+            let triage = match is_cleared {
+                true => None,
+                false => triage::read(&path)?,
+            };
             let group = groups.entry(record.folder_name()).or_insert_with(|| Group {
                 severity: Severity::of(&record),
                 record,
@@ -109,6 +114,13 @@ fn decide(args: &TriageArgs, groups: &mut [Group]) -> Result<()> {
         (&args.ignore, with(Decision::Ignored)(note())),
         (&args.clear, None),
     ];
+    if note().len() > triage::NOTE_BYTES_MAX {
+        bail!(
+            "--note: {} bytes, expected at most {}",
+            note().len(),
+            triage::NOTE_BYTES_MAX
+        );
+    }
     if args.note.is_some() && args.open.is_empty() && args.ignore.is_empty() {
         bail!("--note: goes with a decision, expected --open FINDING or --ignore FINDING as well");
     }
@@ -124,10 +136,14 @@ fn decide(args: &TriageArgs, groups: &mut [Group]) -> Result<()> {
     Ok(())
 }
 
+/// Whether a finding's name, or key, begins so.
+fn is_called(record: &FindingRecord, name: &str) -> bool {
+    record.folder_name().starts_with(name) || record.key.starts_with(name)
+}
+
 /// The finding whose name, or key, begins so.
 fn find<'a>(groups: &'a mut [Group], name: &str, folders: &[PathBuf]) -> Result<&'a mut Group> {
-    let is_it =
-        |group: &Group| group.name().starts_with(name) || group.record.key.starts_with(name);
+    let is_it = |group: &Group| is_called(&group.record, name);
     let found: Vec<String> = (groups.iter().filter(|group| is_it(group)))
         .map(Group::name)
         .collect();

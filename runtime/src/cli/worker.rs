@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use sandglass_exchange::{Beat, Claim, Error, Exchange, JobResult};
+use sandglass_exchange::{Beat, Claim, Error, JobResult};
 use sandglass_sandbox::on_guest_thread;
 
 use super::joined::{Joined, JoinedArgs};
 use crate::campaign::budget::{parse_count, parse_duration};
 use crate::error::{OurFault, exit_code, printable};
-use crate::join::job;
+use crate::join::{Connection, job};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 
@@ -46,14 +46,16 @@ answer, and the first one stays. A job that was handed out five times and never 
 
 /// Between two looks for a job.
 const POLL: Duration = Duration::from_millis(200);
+/// Between two attempts to reach somebody who is away.
+const REOPEN_EVERY: Duration = Duration::from_secs(5);
 /// Between two signs of life, and two looks at what was given up.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
     let joined = Joined::new(&args.target, &args.joined)?;
     let interrupted = super::interruption()?;
-    let mut connection = joined.open()?;
-    let exchange = Mutex::new(&mut *connection.exchange);
+    let exchange = Mutex::new(joined.open()?);
+    let mut away = Away::default();
     let mut sink = Sink::stdout();
     sink.line(&format!(
         "{}: doing jobs from {}",
@@ -68,18 +70,21 @@ pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
         if beaten.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
             beaten = Some(Instant::now());
             away_is_fine(&joined, beat(&exchange, &joined, "idle"))?;
-            let given_up = away_is_fine(&joined, lock(&exchange).poisoned())?.unwrap_or_default();
+            let given_up =
+                away_is_fine(&joined, lock(&exchange).exchange.poisoned())?.unwrap_or_default();
             for id in given_up {
                 if !poisoned.contains(&id) {
                     sink.line(&format!(
-                        "given up: job {}, whose workers all ended before it",
+                        "given up: job {}, handed out as often as may be and never done",
                         id.hex()
                     ));
                     poisoned.push(id);
                 }
             }
         }
-        let claim = away_is_fine(&joined, lock(&exchange).claim(args.lease))?.flatten();
+        let claimed = lock(&exchange).exchange.claim(args.lease);
+        away.note(&claimed, &exchange, &joined, &mut sink);
+        let claim = away_is_fine(&joined, claimed)?.flatten();
         let Some(claim) = claim else {
             if args.idle.is_some_and(|idle| idle_since.elapsed() >= idle) {
                 break;
@@ -87,19 +92,57 @@ pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
             std::thread::sleep(POLL);
             continue;
         };
-        done += u64::from(work(&claim, &exchange, &joined, args, &mut sink)?);
+        done += u64::from(work(
+            &claim,
+            &exchange,
+            &joined,
+            args,
+            (&mut sink, &mut away),
+        )?);
         idle_since = Instant::now();
     }
     sink.line(&format!("{} done", plural(done, "job")));
     Ok(exit_code::FINE)
 }
 
-type Shared<'a> = Mutex<&'a mut (dyn Exchange + Send + 'static)>;
+type Shared = Mutex<Connection>;
 
-fn lock<'a, 'b>(
-    exchange: &'b Shared<'a>,
-) -> std::sync::MutexGuard<'b, &'a mut (dyn Exchange + Send + 'static)> {
+fn lock(exchange: &Shared) -> std::sync::MutexGuard<'_, Connection> {
     exchange.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether somebody was there when we asked last, and when we went there last.
+#[derive(Default)]
+struct Away {
+    is_away: bool,
+    went: Option<Instant>,
+}
+
+impl Away {
+    /// Looks at an answer. If nobody gave one, says so once, and goes there anew now and then: a relay that has died stays dead.
+    fn note<T>(
+        &mut self,
+        answer: &Result<T, Error>,
+        exchange: &Shared,
+        joined: &Joined,
+        sink: &mut Sink,
+    ) {
+        let Err(Error::Away(why)) = answer else {
+            self.is_away &= answer.is_err();
+            return;
+        };
+        if !std::mem::replace(&mut self.is_away, true) {
+            let why = printable(why);
+            sink.line(&format!("{}: {why}; trying again", joined.place));
+        }
+        if self.went.is_none_or(|at| at.elapsed() >= REOPEN_EVERY) {
+            self.went = Some(Instant::now());
+            // A folder that we are in already lets nobody else have our name, and that is no harm.
+            if let Ok(fresh) = joined.place.open(&joined.me) {
+                *lock(exchange) = fresh;
+            }
+        }
+    }
 }
 
 /// Who is away may come back; nothing else gets better by waiting.
@@ -111,8 +154,8 @@ fn away_is_fine<T>(joined: &Joined, result: Result<T, Error>) -> Result<Option<T
     }
 }
 
-fn beat(exchange: &Shared<'_>, joined: &Joined, doing: &str) -> Result<(), Error> {
-    lock(exchange).beat(&Beat {
+fn beat(exchange: &Shared, joined: &Joined, doing: &str) -> Result<(), Error> {
+    lock(exchange).exchange.beat(&Beat {
         worker: joined.me.clone(),
         doing: doing.to_owned(),
         execs: 0,
@@ -126,16 +169,18 @@ fn beat(exchange: &Shared<'_>, joined: &Joined, doing: &str) -> Result<(), Error
 /// Does a job, giving signs of life meanwhile; whether it was one for us.
 fn work(
     claim: &Claim,
-    exchange: &Shared<'_>,
+    exchange: &Shared,
     joined: &Joined,
     args: &WorkerArgs,
-    sink: &mut Sink,
+    (sink, away): (&mut Sink, &mut Away),
 ) -> Result<bool> {
     let (job, name) = (&claim.job, &claim.id.hex()[..16]);
     let what = job::name(job.kind);
     let leave = |why: &str| format!("job {name}, {what}: left alone, {why}");
-    if job.module != job::module_hash(&joined.target.module) {
-        sink.line(&leave("it is about another module"));
+    if job.module != joined.meaning {
+        sink.line(&leave(
+            "it is about another module, or this one called otherwise",
+        ));
         return Ok(false);
     }
     if job::fuel(job).is_ok_and(|fuel| fuel > args.fuel_most) {
@@ -147,7 +192,7 @@ fn work(
         let signs = scope.spawn(move || {
             while is_ended.recv_timeout(args.lease / 3) == Err(RecvTimeoutError::Timeout) {
                 // Whoever lost the lease does no harm: the answer is the same.
-                let _ = lock(exchange).extend(claim);
+                let _ = lock(exchange).exchange.extend(claim);
                 let _ = beat(exchange, joined, what);
             }
         });
@@ -169,7 +214,17 @@ fn work(
         job: claim.id,
         outcome,
     };
-    match away_is_fine(joined, lock(exchange).finish(claim, &result))? {
+    let since = Instant::now();
+    let told = loop {
+        let told = lock(exchange).exchange.finish(claim, &result);
+        away.note(&told, exchange, joined, sink);
+        let is_away = matches!(told, Err(Error::Away(_)));
+        if !is_away || since.elapsed() >= args.lease {
+            break told;
+        }
+        std::thread::sleep(POLL);
+    };
+    match away_is_fine(joined, told)? {
         Some(()) => sink.line(&format!("job {name}, {what}: {came_to}")),
         None => sink.line(&leave("nobody is there to tell the answer to")),
     }

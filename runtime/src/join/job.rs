@@ -18,7 +18,7 @@ use sandglass_engine::choice::text::{HEADER, from_text, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::shrink::shrink;
 use sandglass_engine::{ChoiceSequence, Drawing, Interest, Outcome, Source, Variant};
-use sandglass_exchange::{Hash, Job, JobKind};
+use sandglass_exchange::{Job, JobKind};
 use sandglass_sandbox::Limits;
 
 use crate::campaign::workers::Runner as _;
@@ -27,7 +27,7 @@ use crate::cover_set::{Candidate, smallest_cover};
 use crate::minimise::minimise;
 use crate::stack;
 use crate::store::input_name;
-use crate::target::{Exact, Module, Replayed, Target, Worker};
+use crate::target::{Exact, Replayed, Target, Worker};
 
 /// Kinds of jobs by the names that users type. Partitions of reference data are nobody's yet.
 pub const KINDS: [(&str, JobKind); 4] = [
@@ -44,11 +44,6 @@ pub const EXECS: u64 = 100_000;
 pub fn name(kind: JobKind) -> &'static str {
     let named = KINDS.iter().find(|(_, named)| *named == kind);
     named.map_or("partition", |(name, _)| name)
-}
-
-/// The hash by which jobs know a module.
-pub fn module_hash(module: &Module) -> Hash {
-    *blake3::hash(&module.wasm).as_bytes()
 }
 
 /// Does a job, with the fuel that it asks for. Errs where there is no answer, with the reason; it is the same for everybody. On a guest

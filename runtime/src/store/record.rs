@@ -122,6 +122,9 @@ pub struct StartRecord {
 pub struct JoinRecord {
     /// As given on the command line, last.
     pub exchange: String,
+    /// The name under which it met them: what it offered then is not news to it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worker: String,
 }
 
 /// When the latest session was to end.

@@ -98,7 +98,12 @@ impl Jobs {
                 *refused += u64::from(drop_job(files, id)?);
                 continue;
             };
-            if let Some(delivery) = self.take(files, id, there, lease)? {
+            let taken = match self.take(files, id, there, lease) {
+                // Somebody is stopped while it holds this one's lock: there are others.
+                Err(Error::Away(_)) => None,
+                taken => taken?,
+            };
+            if let Some(delivery) = taken {
                 return Ok(Some(Claim {
                     job,
                     id,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::files::{Files, failed, open_file};
-use crate::codec::{self, Malformed, TAIL_BYTES, encode_checked};
+use crate::codec::{self, Malformed, RECORD_BYTES_MOST, TAIL_BYTES, encode_checked};
 use crate::log::{self, Log, Part};
 use crate::record::{Entry, EntryId, WorkerId};
 use crate::{Cursor, Error, Offered};
@@ -189,18 +189,20 @@ fn own(path: &Path) -> Result<Log, Error> {
     }
 }
 
-/// Workers that have a shard, and its size.
+/// Workers that have offered something, and the sizes of their shards. Whoever joins only to ask leaves an empty one, and what is
+/// larger than a shard may be was not written by us: neither is looked at, and neither takes the place of one that has something.
 fn sizes(files: &Files) -> Result<Vec<(String, u64)>, Error> {
     let names = files.names("shards")?;
     let workers = names.iter().filter_map(|name| name.strip_suffix(SUFFIX));
     let workers = workers.filter(|name| WorkerId::new(*name).is_ok());
-    let sized = workers.take(SHARDS_MOST).filter_map(|name| {
+    let sized = workers.filter_map(|name| {
         let metadata = fs::symlink_metadata(path(files, name)).ok()?;
-        metadata
-            .is_file()
-            .then(|| (name.to_owned(), metadata.len()))
+        let bytes = metadata.len();
+        let is_ours = metadata.is_file()
+            && (1..=SHARD_BYTES_MOST + RECORD_BYTES_MOST as u64).contains(&bytes);
+        is_ours.then(|| (name.to_owned(), bytes))
     });
-    Ok(sized.collect())
+    Ok(sized.take(SHARDS_MOST).collect())
 }
 
 fn part(files: &Files, name: &str, from: u64, most: usize, bytes: usize) -> Result<Part, Error> {

@@ -191,7 +191,6 @@ impl<'a> Checker<'a> {
         let is_finding = outcome.exit.is_finding();
         if what == What::Ignored {
             self.open.insert((record.kind, record.key));
-            self.open.insert((one.kind.clone(), one.key.clone()));
         } else if is_slow && !is_finding {
             let budget = record.budget.unwrap_or(record.fuel);
             one.kind = "slow".to_owned();

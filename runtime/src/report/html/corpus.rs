@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 use super::{Log, ROWS_MAX, head};
@@ -68,10 +69,16 @@ pub(crate) fn entries(body: &mut String, folder: &Path, title: &str, entries: &[
         "<details class=\"entries\"><summary>{title} <span>{}</span></summary>",
         plural(entries.len() as u64, "input")
     );
+    let corpus = folder.join("corpus");
+    // A link may lead anywhere.
+    let is_real = fs::symlink_metadata(&corpus).is_ok_and(|meta| meta.is_dir());
     let rows = entries.iter().map(|kept| {
         // The log may say anything: only a name, never a path.
         let name = Path::new(&kept.file).file_name().unwrap_or_default();
-        let preview = head(&folder.join("corpus").join(name), PREVIEW_BYTES as u64);
+        let preview = match is_real {
+            true => head(&corpus.join(name), PREVIEW_BYTES as u64),
+            false => Vec::new(),
+        };
         let dots = if kept.bytes > preview.len() as u64 {
             "…"
         } else {

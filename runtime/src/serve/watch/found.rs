@@ -39,8 +39,10 @@ impl Found {
     pub(super) fn look(&mut self, findings: &Path) {
         let mut before = std::mem::take(&mut self.all);
         self.is_cut = false;
-        for entry in fs::read_dir(findings).into_iter().flatten().flatten() {
-            // A link may lead anywhere.
+        // A link may lead anywhere.
+        let is_real = fs::symlink_metadata(findings).is_ok_and(|meta| meta.is_dir());
+        let entries = is_real.then(|| fs::read_dir(findings).ok()).flatten();
+        for entry in entries.into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }

@@ -20,6 +20,10 @@ pub(super) type Column = (u32, u32);
 const TRIES: u32 = 6;
 /// Most pairs tried on one bundle.
 const PAIRS_MAX: usize = 32;
+/// Columns that are looked at of one text: a row of thousands of equal cells has millions of pairs.
+const COLUMNS_MAX: usize = 64;
+/// Pairs from which those are chosen.
+const FOUND_MAX: usize = 4096;
 /// Rows of a data set that are looked at for equal texts.
 const ROWS_MAX: usize = 2_000;
 
@@ -107,14 +111,15 @@ impl Classes {
                     }
                     let [set, row, column] = [set, row, column].map(|n| n as u32);
                     let known = places.entry(text).or_default();
-                    if !known.iter().any(|place| place.column() == (set, column)) {
+                    let is_full = known.len() >= COLUMNS_MAX;
+                    if !is_full && !known.iter().any(|place| place.column() == (set, column)) {
                         known.push(Place { set, row, column });
                     }
                 }
             }
         }
-        let mut found: BTreeMap<(Column, Column), Pair> = BTreeMap::new();
-        for (text, equal) in &places {
+        let mut found: BTreeMap<(Column, Column), (Place, Place)> = BTreeMap::new();
+        for equal in places.values() {
             for (at, &first) in equal.iter().enumerate() {
                 for &second in &equal[at + 1..] {
                     let columns = (first.column(), second.column());
@@ -122,22 +127,35 @@ impl Classes {
                     if tries >= TRIES || self.of(columns.0).contains(&columns.1) {
                         continue;
                     }
-                    found.entry(columns).or_insert_with(|| Pair {
-                        columns,
-                        places: (first, second),
-                        fresh: (1..)
-                            .map(|steps| numeral::fresh(text, steps))
-                            .find(|fresh| !places.contains_key(&fresh[..]))
-                            .expect("there are more texts than cells"),
-                    });
+                    if found.len() < FOUND_MAX {
+                        found.entry(columns).or_insert((first, second));
+                    }
                 }
             }
         }
         // Columns of different data sets first: joins are what most depends on.
-        let mut pairs: Vec<Pair> = found.into_values().collect();
-        pairs.sort_by_key(|pair| pair.columns.0.0 == pair.columns.1.0);
+        let mut pairs: Vec<_> = found.into_iter().collect();
+        pairs.sort_by_key(|(columns, _)| columns.0.0 == columns.1.0);
         pairs.truncate(PAIRS_MAX);
+        let fresh = |place: Place| {
+            let text = sets.cell(
+                place.set as usize,
+                place.row as usize,
+                place.column as usize,
+            );
+            (1..)
+                .map(|steps| numeral::fresh(text, steps))
+                .find(|fresh| !places.contains_key(&fresh[..]))
+                .expect("there are more texts than cells")
+        };
         pairs
+            .into_iter()
+            .map(|(columns, places)| Pair {
+                columns,
+                places,
+                fresh: fresh(places.0),
+            })
+            .collect()
     }
 }
 

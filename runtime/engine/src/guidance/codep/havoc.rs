@@ -171,7 +171,7 @@ impl Havoc {
                 }
             }
             4 => i64::from(rng.below(100)),
-            5 => -old,
+            5 => old.wrapping_neg(),
             6 => {
                 let size = rng.below(31);
                 i64::from(rng.below(1 << size))

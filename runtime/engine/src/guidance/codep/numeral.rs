@@ -35,6 +35,9 @@ pub(super) fn read(text: &[u8]) -> Option<Value> {
     }
 }
 
+/// Digits that a number is filled up to with zeros.
+const WIDTH_MAX: usize = 1000;
+
 /// The text with another number: as many digits as before where it began with zeros, and a real one only if it
 /// has to be.
 pub(super) fn write(text: &[u8], value: Value) -> Vec<u8> {
@@ -43,7 +46,8 @@ pub(super) fn write(text: &[u8], value: Value) -> Vec<u8> {
     let digits = match value {
         Value::Whole(whole) => {
             let width = match old.first() {
-                Some(b'0') if old.len() > 1 => old.len(),
+                // More is no number that anybody counts in, and more than can be asked for.
+                Some(b'0') if old.len() > 1 => old.len().min(WIDTH_MAX),
                 _ => 0,
             };
             format!("{whole:0width$}")
