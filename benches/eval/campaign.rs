@@ -17,6 +17,7 @@ use crate::Result;
 use crate::arms::{Arm, Input, Pairing};
 use crate::collector::Collector;
 use crate::faults::Faults;
+use crate::repeats::Repeats;
 
 /// When a campaign ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,6 +111,7 @@ impl Prepared {
         };
         let mut collector = Collector::new(&self.name, target, &limits)?;
         let mut faults = Faults::draw(&collector.faulty_arms());
+        let mut repeats = Repeats::default();
         let mut shown = Vec::new();
         let stop = Stop::default();
         let mut pool = Pool::new(vec![Box::new(worker)], stop);
@@ -133,6 +135,9 @@ impl Prepared {
                     for (i, outcome) in judged.iter().enumerate() {
                         let trial = batch.first_trial() + (first + i) as u64;
                         new.extend(faults.see(outcome).into_iter().map(|fault| (fault, trial)));
+                    }
+                    for (i, outcome) in judged.iter().enumerate() {
+                        repeats.see(&batch, first + i, outcome);
                     }
                     judged.iter().try_for_each(|outcome| collector.see(outcome))
                 })?;
@@ -187,6 +192,8 @@ impl Prepared {
         result["state_hash"] = engine.state_hash().into();
         result["bugs"] = bugs.into();
         result["faults"] = faults.len().into();
+        result["same_input"] = repeats.same_input.into();
+        result["same_choices"] = repeats.same_choices.into();
         result["shown"] = shown.into();
         result["curve"] = progress.points.into();
         Ok(result)

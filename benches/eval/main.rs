@@ -1,7 +1,7 @@
 //! Guidances compared: campaigns over subjects, arms and seeds, judged by one collector.
 //!
 //! - `run`: runs campaigns and adds a line of results for each (`campaign.rs`, `collector.rs`,
-//!   `faults.rs`);
+//!   `faults.rs`, `repeats.rs`);
 //! - `table`: medians, intervals and tests of a file of results (`table.rs`);
 //! - `curves`: coverage and diversity against executions, as SVG (`curves.rs`).
 //!
@@ -15,6 +15,7 @@ mod campaign;
 mod collector;
 mod curves;
 mod faults;
+mod repeats;
 mod table;
 
 use std::path::{Path, PathBuf};

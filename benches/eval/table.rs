@@ -70,8 +70,14 @@ pub(crate) fn print(results: &[Value], against: &str) {
             group.subject, group.budget
         );
         let headings: Vec<_> = MEASURES.iter().map(|(_, heading)| *heading).collect();
-        println!("| arm | trials/s | valid | {} |", headings.join(" | "));
-        println!("| --- | ---: | ---: |{}", " ---: |".repeat(headings.len()));
+        println!(
+            "| arm | trials/s | valid | again | {} |",
+            headings.join(" | ")
+        );
+        println!(
+            "| --- | ---: | ---: | ---: |{}",
+            " ---: |".repeat(headings.len())
+        );
         for (name, of) in &group.arms {
             let ratio = |a: &str, b: &str, factor: f64| {
                 let pairs = values(of, a).into_iter().zip(values(of, b));
@@ -85,9 +91,10 @@ pub(crate) fn print(results: &[Value], against: &str) {
                 })
                 .collect();
             println!(
-                "| {name} | {:.0} | {:.2} % | {} |",
+                "| {name} | {:.0} | {:.2} % | {} | {} |",
                 ratio("execs", "cpu_s", 1.0),
                 ratio("valid", "execs", 100.0),
+                again(of),
                 cells.join(" | ")
             );
         }
@@ -160,6 +167,20 @@ fn faults(group: &Group<'_>) {
             mean(|at| at.0, "execs"),
             mean(|at| at.1, "cpu_s"),
         );
+    }
+}
+
+/// `36.9 % (11.9 %)`: executions whose input was run before, and whose choices were made before.
+fn again(of: &[&Value]) -> String {
+    let share = |key: &str| -> Option<f64> {
+        let pairs = values(of, key).into_iter().zip(values(of, "execs"));
+        let shares: Vec<f64> = pairs.map(|(again, all)| again * 100.0 / all).collect();
+        (!shares.is_empty()).then(|| median(&shares))
+    };
+    match (share("same_input"), share("same_choices")) {
+        (Some(inputs), Some(choices)) => format!("{inputs:.1} % ({choices:.1} %)"),
+        // Results of before these were counted.
+        _ => "–".to_owned(),
     }
 }
 
@@ -241,6 +262,13 @@ mod tests {
         let below = vec![0.0; 10];
         assert_eq!(cell(&values, Some(below)), "6 [2, 9] 1.00**");
         assert_eq!(cell(&[], Some(values)), "–");
+    }
+
+    #[test]
+    fn what_was_not_counted_is_no_share() {
+        let counted = json!({"execs": 200, "same_input": 3, "same_choices": 1});
+        assert_eq!(again(&[&counted]), "1.5 % (0.5 %)");
+        assert_eq!(again(&[&json!({"execs": 200})]), "–");
     }
 
     #[test]
