@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use sandglass_exchange::{Coverage, Cursor, Entry, Exchange, Folder, WorkerId};
+use sandglass_exchange::{Able, Coverage, Cursor, Entry, Exchange, Folder, WorkerId};
 use serde_json::Value;
 
 /// Nothing here takes nearly as long.
@@ -308,8 +308,21 @@ fn a_job_outlives_its_worker() {
     let me = WorkerId::new("dies").unwrap();
     let (text, code) = place.run("submit t.wasm --join x --fuel 100k --job replay a/corpus");
     assert_eq!(code, Some(0), "{text}");
+    // Whoever cannot do it does not use it up.
+    for others in ["other.wasm --join x", "t.wasm --join x --fuel-most 99k"] {
+        let (text, code) = place.run(&format!("worker {others} --idle 500ms"));
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains("0 jobs done"), "{text}");
+    }
+    let able = Able {
+        module: place.entries()[0].claim.as_ref().unwrap().module,
+        fuel_most: 100_000,
+    };
     let mut folder = Folder::join(&place.0.path().join("x"), &me).unwrap();
-    let claim = folder.claim(Duration::from_millis(500)).unwrap().unwrap();
+    let claim = folder
+        .claim(&able, Duration::from_millis(500))
+        .unwrap()
+        .unwrap();
     assert_eq!(claim.deliveries, 1);
     // It never says anything again.
     drop(folder);

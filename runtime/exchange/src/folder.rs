@@ -42,7 +42,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
-use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 pub use shards::{ENTRIES_MOST, SHARD_BYTES_MOST, SHARDS_MOST};
 
@@ -92,8 +92,8 @@ impl Exchange for Folder {
         self.jobs.submit(&self.files, job)
     }
 
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
-        self.jobs.claim(&self.files, lease, &mut self.refused)
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
+        self.jobs.claim(&self.files, able, lease, &mut self.refused)
     }
 
     fn extend(&mut self, claim: &Claim) -> Result<(), Error> {
