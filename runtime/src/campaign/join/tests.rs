@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use sandglass_sandbox::Limits;
 
 use super::super::Replayer as _;
 use super::super::tests::{Frames, HOW, How, session_among};
+use super::link::{Link, Opener, Shared, Standing};
 use super::{Join, Joining};
 use crate::event::Summary;
 use crate::join::{Connection, draw_worker, finding};
@@ -306,6 +308,63 @@ fn what_was_found_before_a_kill_is_counted_and_told() {
         .collect();
     assert!(told.contains(&name), "{told:?}");
     assert_eq!(told, found(root));
+}
+
+/// Whoever has offered more than the campaign can take now keeps nobody from hearing that it lives, and of its findings.
+#[test]
+fn a_backlog_delays_neither_signs_of_life_nor_findings() {
+    let root = tempfile::tempdir().unwrap();
+    let findings = root.path().join("findings");
+    std::fs::create_dir(&findings).unwrap();
+    let memory = Memory::new(Faults::NONE);
+    let mut looks_on = memory.join();
+    for n in 0..3_000u32 {
+        looks_on.offer(&entry(&n.to_le_bytes())).unwrap();
+    }
+    let me = draw_worker();
+    let shared = Arc::new(Shared::new(&me));
+    let gone = || Err(Error::Away("once is enough".into()));
+    let place = ("a world in memory".to_owned(), Box::new(gone) as Opener);
+    let link = Link::new(
+        &shared,
+        me.clone(),
+        place,
+        ("bytes", [7; 32]),
+        findings.clone(),
+        true,
+    );
+    let connection = Connection::of(Box::new(memory.join()));
+    let link = std::thread::spawn(move || link.run(Some(connection)));
+    // The campaign takes nothing, so there is no room for the rest.
+    let mut until = |what: &str, is_so: &mut dyn FnMut(&mut dyn Exchange) -> bool| {
+        let late = std::time::Instant::now() + Duration::from_secs(60);
+        while !is_so(&mut looks_on) {
+            assert!(std::time::Instant::now() < late, "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until("a sign of life", &mut |exchange| {
+        exchange
+            .live()
+            .unwrap()
+            .iter()
+            .any(|beat| beat.worker == me)
+    });
+    until("a backlog", &mut |_| {
+        shared.news.push(entry(b"x"), 0).is_err()
+    });
+    let trap = crate::store::finding::tests::sample();
+    let folder = findings.join(trap.record.folder_name());
+    trap.write(root.path(), &findings).unwrap();
+    assert!(folder.exists());
+    shared.findings.store(1, Ordering::Release);
+    until("a finding", &mut |exchange| {
+        finding::all(exchange).unwrap().len() == 1
+    });
+    assert_eq!(shared.standing(), Standing::Arriving, "it still reads");
+    shared.is_full.store(true, Ordering::Release);
+    shared.is_over.store(true, Ordering::Release);
+    link.join().unwrap();
 }
 
 /// Whoever is there exchanges something else.
