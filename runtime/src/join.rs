@@ -20,6 +20,7 @@ use crate::error::{printable, show, with_next};
 
 pub mod audit;
 pub mod finding;
+pub mod gathered;
 pub mod job;
 pub mod meaning;
 
