@@ -111,6 +111,20 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Goes there to look on only. A server's streams are made if they are missing, a folder is left as it is.
+    /// Errs as [`Place::open`].
+    pub fn look_on(&self) -> Result<Connection, Error> {
+        match self {
+            Place::Folder(path) => {
+                refuse_foreign(path)?;
+                Ok(Connection::of(Box::new(Folder::look_on(path)?)))
+            }
+            Place::Nats(url) => relay(url),
+        }
+    }
+}
+
 impl Connection {
     /// Through something that is in this process.
     pub fn of(exchange: Box<dyn Exchange + Send>) -> Connection {

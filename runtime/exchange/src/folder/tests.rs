@@ -196,6 +196,69 @@ fn damaged_files_are_left_out_counted_and_can_be_said_again() {
     }
 }
 
+/// All files below a folder, and what is in them.
+fn everything(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let folders = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files = Vec::new();
+    for path in folders {
+        match path.is_dir() {
+            true => files.extend(everything(&path)),
+            false => files.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    files.sort_unstable();
+    files
+}
+
+#[test]
+fn whoever_looks_on_reads_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let away = Folder::look_on(path).err();
+    assert!(matches!(away, Some(Error::Away(_))), "{away:?}");
+    assert_eq!(everything(path), []);
+    let mut a = join(path, "a");
+    a.offer(&entry(b"x")).unwrap();
+    a.submit(&job(1)).unwrap();
+    let key = Key::new("k").unwrap();
+    a.put_if(&key, Revision(0), b"value").unwrap().unwrap();
+    let beat = Beat {
+        worker: WorkerId("a".into()),
+        doing: "fuzz".into(),
+        execs: 1,
+        corpus: 2,
+        edges: 3,
+        findings: 4,
+        refused: 5,
+    };
+    a.beat(&beat).unwrap();
+    let before = everything(path);
+    let mut looks_on = Folder::look_on(path).unwrap();
+    assert_eq!(all(&mut looks_on), [entry(b"x")]);
+    assert_eq!(looks_on.live().unwrap(), std::slice::from_ref(&beat));
+    assert_eq!(looks_on.keys().unwrap(), std::slice::from_ref(&key));
+    let there = looks_on.get(&key).unwrap();
+    assert_eq!(there.value.as_deref(), Some(&b"value"[..]));
+    let refused = [
+        looks_on.offer(&entry(b"y")).err(),
+        looks_on.submit(&job(2)).err(),
+        looks_on.claim(&ABLE, LONG).err(),
+        looks_on.result(job(1).id()).err(),
+        looks_on.poisoned().err(),
+        looks_on.put_if(&key, there.revision, b"").err(),
+        looks_on.beat(&beat).err(),
+    ];
+    for error in refused {
+        assert!(matches!(error, Some(Error::Refused(_))), "{error:?}");
+    }
+    assert_eq!(everything(path), before);
+    // And sees what comes.
+    a.offer(&entry(b"z")).unwrap();
+    assert_eq!(inputs(&mut looks_on), [b"x", b"z"]);
+}
+
 /// Says that a sealed file's record is of a later version.
 fn renew(path: &Path) {
     let mut body = crate::frame::open(&fs::read(path).unwrap())
