@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use sandglass_tests::program::interrupt;
 use serde_json::Value;
 
 /// Enough to take a while, few enough for many rounds.
@@ -182,14 +183,7 @@ fn ctrl_c_leaves_a_clean_state() {
     let mut child = campaign.command("100000000", 2).spawn().unwrap();
     let stdout = await_start(&mut child);
     std::thread::sleep(Duration::from_millis(300));
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    interrupt(&child);
     let last = stdout.lines().map(Result::unwrap).last().unwrap();
     let code = child.wait().unwrap().code();
     assert!(code == Some(0) || code == Some(1), "{code:?}");

@@ -8,7 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use sandglass_exchange::{Coverage, Cursor, Entry, Exchange, Folder, WorkerId};
+use sandglass_exchange::codec::encode_checked;
+use sandglass_exchange::{
+    Able, Coverage, Cursor, Entry, Exchange, Folder, Key, Revision, WorkerId,
+};
 use serde_json::Value;
 
 /// Nothing here takes nearly as long.
@@ -247,6 +250,68 @@ fn an_audit_finds_who_lies() {
     assert!(audit.contains("1 of other modules"), "{audit}");
 }
 
+/// Whoever has the module has what all have found: inputs, and findings that can be replayed.
+#[test]
+fn an_audit_brings_home_what_it_ran() {
+    let place = Place::new();
+    let mut fuzz = place.fuzz("t.wasm", "a", 1, 40_000);
+    fuzz.args(["--max-len", "4095"]).output().unwrap();
+    // One that lies about how it ends, and one that no campaign here could have run.
+    let me = WorkerId::new("liar").unwrap();
+    let mut folder = Folder::join(&place.0.path().join("x"), &me).unwrap();
+    let claim = place.entries()[0].claim.clone().unwrap();
+    let mut put = |name: &str, input: &[u8]| {
+        let finding = Entry {
+            input: input.to_vec(),
+            choices: None,
+            claim: Some(Coverage {
+                edges: Vec::new(),
+                ..claim.clone()
+            }),
+            worker: me.clone(),
+        };
+        let key = Key::new(format!("finding-{name}")).unwrap();
+        let bytes = encode_checked(&finding).unwrap();
+        folder.put_if(&key, Revision(0), &bytes).unwrap().unwrap();
+    };
+    put("trap-0123456789abcdef", b"harmless");
+    put("hang-0123456789abcdef", &vec![b'x'; 4096]);
+    let (audit, code) = place.run("audit t.wasm --join x --fuel 100k --max-len 4095 --out all");
+    assert_eq!(code, Some(1), "{audit}");
+    assert_eq!(audit.matches("FALSE ").count(), 1, "{audit}");
+    assert!(
+        audit.contains("FALSE trap-0123456789abcdef by liar"),
+        "{audit}"
+    );
+    assert!(audit.contains(", 1 not checked"), "{audit}");
+    assert_eq!(place.corpus("all"), place.inputs());
+    let names = |out: &str| -> BTreeSet<String> {
+        let findings = fs::read_dir(place.0.path().join(out).join("findings")).unwrap();
+        findings
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let found = names("a");
+    assert!(
+        found.iter().any(|name| name.starts_with("trap")),
+        "{found:?}"
+    );
+    assert_eq!(names("all"), found);
+    let rest = fs::read_dir(place.0.path().join("all")).unwrap().count();
+    assert_eq!(rest, 2, "corpus and findings, and nothing else");
+    for name in &found {
+        let (text, code) = place.run(&format!("repro t.wasm all/findings/{name}"));
+        let expected = if name.starts_with("slow") { 0 } else { 1 };
+        assert_eq!(code, Some(expected), "{text}");
+    }
+    let (text, code) = place.run("audit t.wasm --join x --out all");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("all: not empty, expected a new folder"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_worker_does_what_was_asked_for_and_the_answer_is_that_of_the_verb() {
     let place = Place::new();
@@ -308,8 +373,21 @@ fn a_job_outlives_its_worker() {
     let me = WorkerId::new("dies").unwrap();
     let (text, code) = place.run("submit t.wasm --join x --fuel 100k --job replay a/corpus");
     assert_eq!(code, Some(0), "{text}");
+    // Whoever cannot do it does not use it up.
+    for others in ["other.wasm --join x", "t.wasm --join x --fuel-most 99k"] {
+        let (text, code) = place.run(&format!("worker {others} --idle 500ms"));
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains("0 jobs done"), "{text}");
+    }
+    let able = Able {
+        module: place.entries()[0].claim.as_ref().unwrap().module,
+        fuel_most: 100_000,
+    };
     let mut folder = Folder::join(&place.0.path().join("x"), &me).unwrap();
-    let claim = folder.claim(Duration::from_millis(500)).unwrap().unwrap();
+    let claim = folder
+        .claim(&able, Duration::from_millis(500))
+        .unwrap()
+        .unwrap();
     assert_eq!(claim.deliveries, 1);
     // It never says anything again.
     drop(folder);

@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runtime/sandbox", &["abi", "instrument", "engine"]),
     ("runtime/exchange", &[]),
     ("runtime/exchange/nats", &["exchange"]),
+    ("runtime/exchange/store", &[]),
     (
         "runtime",
         &[
@@ -35,7 +36,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("walrus", &["instrument"]),
     ("ratatui", &["runtime"]),
     ("async-nats", &["runtime/exchange/nats"]),
-    ("tokio", &["runtime/exchange/nats"]),
+    ("object_store", &["runtime/exchange/store"]),
+    (
+        "tokio",
+        &["runtime/exchange/nats", "runtime/exchange/store"],
+    ),
     ("libc", &["runtime/sandbox", "runtime", "benches", "tests"]),
 ];
 

@@ -12,8 +12,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use sandglass_exchange::codec::encode_checked;
+use sandglass_exchange::{Beat, Coverage, Entry, Exchange, Folder, Key, Revision, WorkerId};
 use sandglass_tests::browser::{load_ms, tag, visited};
 use sandglass_tests::large::{self, HOSTILE};
+use sandglass_tests::program::interrupt;
 use serde_json::Value;
 
 /// Until something that must happen has happened.
@@ -359,14 +362,7 @@ fn a_port_in_use_is_named_and_ctrl_c_ends_it() {
             "error: --listen {address}: address already in use\n  next: the same command with --listen 127.0.0.1:0, for a port that is free\n"
         )
     );
-    let pid = server.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    interrupt(&server.child);
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
@@ -405,18 +401,158 @@ fn a_campaign_is_followed_while_it_runs_is_killed_and_goes_on() {
         state["execs"].as_u64() > Some(before)
     });
     assert!(child.try_wait().unwrap().is_none(), "it was refused");
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    interrupt(&child);
     child.wait().unwrap();
     let state = server.until("/0/state.json", |state| state["state"] == "ended");
     assert_eq!(state["ended"], "interrupted");
     assert_eq!(state["execs"], state["counters"]["execs"]);
+}
+
+/// Somebody who has joined others in a folder.
+struct Peer {
+    folder: Folder,
+    me: WorkerId,
+}
+
+impl Peer {
+    fn join(path: &Path) -> Peer {
+        let me = WorkerId::new("w-1").unwrap();
+        let folder = Folder::join(path, &me).unwrap();
+        Peer { folder, me }
+    }
+
+    fn entry(&self, input: &[u8], edges: &[(u32, u8)]) -> Entry {
+        Entry {
+            input: input.to_vec(),
+            choices: None,
+            claim: Some(Coverage {
+                module: [0xab; 32],
+                edges: edges.to_vec(),
+                fuel: 1,
+                valid: true,
+            }),
+            worker: self.me.clone(),
+        }
+    }
+
+    fn offer(&mut self, number: u32) {
+        let entry = self.entry(&number.to_le_bytes(), &[(7, 1), (100 + number, 3)]);
+        self.folder.offer(&entry).unwrap();
+    }
+
+    fn find(&mut self, name: &str) {
+        let finding = encode_checked(&self.entry(b"boom", &[])).unwrap();
+        let key = Key::new(format!("finding-{name}")).unwrap();
+        let put = self.folder.put_if(&key, Revision(0), &finding);
+        put.unwrap().unwrap();
+    }
+
+    fn beat(&mut self, execs: u64) {
+        let beat = Beat {
+            worker: self.me.clone(),
+            doing: "fuzz".into(),
+            execs,
+            corpus: 2,
+            edges: 3,
+            findings: 1,
+            refused: 0,
+        };
+        self.folder.beat(&beat).unwrap();
+    }
+}
+
+#[test]
+fn what_meets_is_shown_and_nothing_is_touched() {
+    let (folder, root) = small();
+    let meet = folder.path().join("meet");
+    let mut peer = Peer::join(&meet);
+    (0..3).for_each(|number| peer.offer(number));
+    peer.find("trap-0123456789abcdef");
+    peer.beat(1_234);
+    let before = contents(&meet);
+    let join = ["--join", meet.to_str().unwrap()];
+    let server = Server::of(&[&root], &join);
+    let state = server.until("/state.json", |state| state["meeting"]["entries"] == 3);
+    let meeting = &state["meeting"];
+    assert_eq!(meeting["is_there"], true);
+    assert_eq!(meeting["modules"][0]["edges"], 4);
+    assert_eq!(meeting["modules"][0]["module"], "ab".repeat(8));
+    assert_eq!(meeting["findings_total"], 1);
+    assert_eq!(meeting["findings"][0]["name"], "trap-0123456789abcdef");
+    assert_eq!(meeting["findings"][0]["input_bytes"], 4);
+    let workers = state["workers"].as_array().unwrap();
+    let names: Vec<&str> = workers
+        .iter()
+        .map(|one| one["worker"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["c.sandglass", "w-1"]);
+    assert_eq!(workers[1]["execs"], 1_234);
+    let page = server.get("/").text();
+    for part in [
+        "Where campaigns meet",
+        "trap-0123456789abcdef",
+        "href=\"/0/\"",
+        "1,234",
+    ] {
+        assert!(page.contains(part), "{part} is missing in {page}");
+    }
+    assert!(server.get("/0/").text().contains("Where campaigns meet"));
+    assert_eq!(contents(&meet), before);
+    // It follows what comes, and who goes.
+    peer.offer(9);
+    peer.beat(5_678);
+    let state = server.until("/state.json", |state| {
+        state["meeting"]["entries"] == 4 && state["workers"][1]["execs"] == 5_678
+    });
+    assert_eq!(state["meeting"]["modules"][0]["edges"], 5);
+    drop(peer);
+    fs::remove_dir_all(&meet).unwrap();
+    let state = server.until("/state.json", |state| state["meeting"]["is_there"] == false);
+    assert_eq!(state["workers"].as_array().unwrap().len(), 1, "{state}");
+    // Whoever comes back is found again, with what is there now.
+    let mut peer = Peer::join(&meet);
+    peer.offer(1);
+    server.until("/state.json", |state| {
+        state["meeting"]["is_there"] == true && state["meeting"]["entries"] == 1
+    });
+}
+
+/// Without a campaign of our own, and in a place that is called like an attack.
+#[test]
+fn a_browser_shows_a_meeting_of_a_hostile_name_as_text_and_keeps_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let meet = folder.path().join(HOSTILE.replace('/', "|"));
+    let mut peer = Peer::join(&meet);
+    peer.find("trap-0123456789abcdef");
+    let server = Server::of(&[], &["--join", meet.to_str().unwrap()]);
+    let is_over = AtomicBool::new(false);
+    let dom = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                peer.offer(number);
+                peer.beat(u64::from(number));
+                number += 1;
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let dom = visited(folder.path(), &server.page("/"), 4000);
+        is_over.store(true, Ordering::Relaxed);
+        dom
+    });
+    let page = server.get("/").text();
+    assert!(!page.contains("<img") && page.contains("&lt;img"), "{page}");
+    let Some(dom) = dom else {
+        println!("left out: no browser is installed");
+        return;
+    };
+    let tag = tag(&dom);
+    assert!(tag.contains("data-renewed=\""), "it never changed: {tag}");
+    assert!(!tag.contains("broken"), "{tag}");
+    assert!(!dom.contains("<img"), "a name became a part of the page");
+    assert_eq!(dom.matches("<script").count(), 1, "ours alone");
+    assert!(dom.contains("trap-0123456789abcdef"), "{dom}");
+    assert!(!dom.contains("No answer"), "it lost its server");
 }
 
 /// Adds a line to the log of a campaign, in two pieces.

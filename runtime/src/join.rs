@@ -20,6 +20,7 @@ use crate::error::{printable, show, with_next};
 
 pub mod audit;
 pub mod finding;
+pub mod gathered;
 pub mod job;
 pub mod meaning;
 
@@ -104,6 +105,20 @@ impl Place {
             Place::Folder(path) => {
                 refuse_foreign(path)?;
                 Ok(Connection::of(Box::new(Folder::join(path, me)?)))
+            }
+            Place::Nats(url) => relay(url),
+        }
+    }
+}
+
+impl Place {
+    /// Goes there to look on only. A server's streams are made if they are missing, a folder is left as it is.
+    /// Errs as [`Place::open`].
+    pub fn look_on(&self) -> Result<Connection, Error> {
+        match self {
+            Place::Folder(path) => {
+                refuse_foreign(path)?;
+                Ok(Connection::of(Box::new(Folder::look_on(path)?)))
             }
             Place::Nats(url) => relay(url),
         }

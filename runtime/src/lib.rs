@@ -44,6 +44,7 @@ pub mod minimise;
 mod page;
 pub mod perun;
 pub mod profile;
+pub mod replayed;
 pub mod report;
 pub mod said;
 pub mod serve;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR… ──▶ watch (little by little) ──▶ joined ──▶ json, page ──▶ http ──▶ browser
+//! where campaigns meet ──▶ meeting ──▶
 //! ```
 //!
 //! Read-only in every sense: no lock is taken, no file written, no guest run, and only GET and HEAD
@@ -23,6 +24,7 @@ use joined::Joined;
 pub mod http;
 pub mod joined;
 pub mod json;
+pub mod meeting;
 mod page;
 mod route;
 pub mod series;
@@ -56,10 +58,15 @@ struct Shared {
 }
 
 impl Server {
-    /// Of these folders at that address; port 0 is one that is free. Errs if a folder is no campaign's, or
-    /// the address cannot be had.
-    pub fn bind(folders: &[PathBuf], address: SocketAddr, reach: Reach) -> Result<Server> {
-        let joined = Joined::open(folders)?;
+    /// Of these folders, and of what meets at a place, at that address; port 0 is one that is free. Errs if a folder is
+    /// no campaign's, nobody can meet at the place, or the address cannot be had.
+    pub fn bind(
+        folders: &[PathBuf],
+        place: Option<crate::join::Place>,
+        address: SocketAddr,
+        reach: Reach,
+    ) -> Result<Server> {
+        let joined = Joined::open(folders, place)?;
         let failed = |e: std::io::Error| {
             with_next(
                 format!("--listen {address}: {}", crate::error::reason(&e)),

@@ -15,6 +15,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::random::Random;
 use sandglass_exchange::{
     Coverage, Cursor, Entry, EntryId, Exchange, Folder, Job, JobKind, JobResult, Key, Revision,
@@ -217,7 +218,10 @@ fn rename(folder: &Path, count: usize) {
 }
 
 fn work(exchange: &mut Folder) {
-    while let Some(claim) = exchange.claim(Duration::from_secs(60)).expect("asked") {
+    while let Some(claim) = exchange
+        .claim(&ABLE, Duration::from_secs(60))
+        .expect("asked")
+    {
         let result = JobResult {
             job: claim.id,
             outcome: Ok(vec![1; 64]),

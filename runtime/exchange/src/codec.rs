@@ -81,6 +81,13 @@ pub enum Malformed {
     Meaning(String),
 }
 
+impl Malformed {
+    /// Whether a later Sandglass has written it: then it may be well-formed, and is not ours to judge.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Malformed::Version(version) if *version > VERSION)
+    }
+}
+
 impl From<Malformed> for Error {
     fn from(malformed: Malformed) -> Error {
         Error::Refused(malformed.to_string())
@@ -301,6 +308,20 @@ impl Job {
             "sandglass exchange 1 job",
             &encode(self),
         ))
+    }
+
+    /// Its setting of that name.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let mut settings = self.settings.iter().filter_map(|s| s.split_once('='));
+        settings.find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// Fuel that each of its executions may take; 0 where it does not say it in numbers, so that anybody
+    /// can tell its submitter.
+    pub fn fuel(&self) -> u64 {
+        self.setting("fuel")
+            .and_then(|fuel| fuel.parse().ok())
+            .unwrap_or(0)
     }
 }
 

@@ -6,13 +6,19 @@ use std::time::{Duration, Instant};
 
 use crate::exchange::DELIVERIES_MOST;
 use crate::record::{Beat, Coverage, Entry, Job, JobId, JobKind, JobResult, WorkerId};
-use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision, codec};
+use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision, codec};
 
 /// How long a binding may take to hand on what it has accepted.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(3600);
 /// A lease that is over soon; bindings may make it longer, up to some seconds.
 const SHORT: Duration = Duration::from_millis(50);
+
+/// A worker that can do every [`job`].
+pub const ABLE: Able = Able {
+    module: [1; 32],
+    fuel_most: 1_000,
+};
 
 type Join<'a> = &'a mut dyn FnMut(&str) -> Box<dyn Exchange>;
 
@@ -28,6 +34,7 @@ pub fn check(join: Join<'_>) {
     jobs(&mut *a, &mut *b);
     leases(&mut *a, &mut *b);
     poison(&mut *a, &mut *b);
+    others(&mut *a, &mut *b);
     beats(&mut *a, &mut *b);
     // Whoever comes late reads all of it.
     let all = tail_until(&mut *join("c"), &mut Cursor::default(), 3);
@@ -159,13 +166,13 @@ fn values(a: &mut dyn Exchange, b: &mut dyn Exchange) {
 }
 
 fn jobs(a: &mut dyn Exchange, b: &mut dyn Exchange) {
-    assert_eq!(a.claim(LONG).expect("asked"), None);
+    assert_eq!(a.claim(&ABLE, LONG).expect("asked"), None);
     assert_eq!(a.submit(&job(1)).expect("taken"), Offered::New);
     assert_eq!(b.submit(&job(1)).expect("taken"), Offered::Known);
-    let claim = b.claim(LONG).expect("asked").expect("a job");
+    let claim = b.claim(&ABLE, LONG).expect("asked").expect("a job");
     assert_eq!((&claim.job, claim.id), (&job(1), job(1).id()));
     assert_eq!(claim.deliveries, 1);
-    assert_eq!(a.claim(LONG).expect("asked"), None);
+    assert_eq!(a.claim(&ABLE, LONG).expect("asked"), None);
     b.extend(&claim).expect("extended");
     assert_eq!(a.result(claim.id).expect("asked"), None);
     let wrong = result_of(job(2).id());
@@ -178,11 +185,11 @@ fn jobs(a: &mut dyn Exchange, b: &mut dyn Exchange) {
     let result = a.result(claim.id).expect("asked");
     assert_eq!(result, Some(result_of(claim.id)));
     assert_eq!(a.submit(&job(1)).expect("taken"), Offered::Known);
-    assert_eq!(a.claim(LONG).expect("asked"), None);
+    assert_eq!(a.claim(&ABLE, LONG).expect("asked"), None);
 }
 
 fn claim(exchange: &mut dyn Exchange, lease: Duration) -> Claim {
-    wait_for("a job", || exchange.claim(lease).expect("asked"))
+    wait_for("a job", || exchange.claim(&ABLE, lease).expect("asked"))
 }
 
 fn leases(a: &mut dyn Exchange, b: &mut dyn Exchange) {
@@ -192,7 +199,7 @@ fn leases(a: &mut dyn Exchange, b: &mut dyn Exchange) {
     assert_eq!((second.id, second.deliveries), (first.id, 2));
     // Who was too late still may tell its result, and no lease of its own comes back.
     a.extend(&first).expect("no fence");
-    assert_eq!(a.claim(LONG).expect("asked"), None);
+    assert_eq!(a.claim(&ABLE, LONG).expect("asked"), None);
     a.finish(&first, &result_of(first.id)).expect("finished");
     b.finish(&second, &result_of(first.id)).expect("finished");
     let result = b.result(first.id).expect("asked");
@@ -209,7 +216,7 @@ fn poison(a: &mut dyn Exchange, b: &mut dyn Exchange) {
         last = Some(claim);
     }
     wait_for("a poisoned job", || {
-        assert_eq!(a.claim(LONG).expect("asked"), None);
+        assert_eq!(a.claim(&ABLE, LONG).expect("asked"), None);
         let poison = a.poisoned().expect("asked");
         (poison == [job(4).id()]).then_some(())
     });
@@ -217,6 +224,30 @@ fn poison(a: &mut dyn Exchange, b: &mut dyn Exchange) {
     let last = last.expect("delivered");
     b.finish(&last, &result_of(last.id)).expect("finished");
     assert_eq!(a.poisoned().expect("asked"), []);
+}
+
+/// Jobs of others: whoever cannot do them may look as often as it likes.
+fn others(a: &mut dyn Exchange, b: &mut dyn Exchange) {
+    let other_module = Able {
+        module: [2; 32],
+        ..ABLE
+    };
+    let poor = Able {
+        fuel_most: 999,
+        ..ABLE
+    };
+    let mut dear = job(5);
+    dear.settings.insert(0, "fuel=1000".into());
+    a.submit(&dear).expect("taken");
+    for able in [&other_module, &poor] {
+        for _ in 0..=DELIVERIES_MOST + 5 {
+            assert_eq!(b.claim(able, SHORT).expect("asked"), None);
+        }
+    }
+    assert_eq!(a.poisoned().expect("asked"), []);
+    let claim = claim(a, LONG);
+    assert_eq!((&claim.job, claim.deliveries), (&dear, 1));
+    a.finish(&claim, &result_of(claim.id)).expect("finished");
 }
 
 fn beats(a: &mut dyn Exchange, b: &mut dyn Exchange) {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::record::{Beat, Entry, Job, JobId, JobResult};
+use crate::record::{Beat, Entry, Hash, Job, JobId, JobResult};
 
 /// How often a job is handed out: a job that ends this many workers is left alone, and told by
 /// [`Exchange::poisoned`]. Five let a job survive a few preempted workers.
@@ -40,6 +40,30 @@ pub enum Offered {
 /// How far somebody has read. Opaque; each binding has its own. Empty at the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor(pub Vec<(String, u64)>);
+
+/// Which jobs a worker can do; others are not handed out to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Able {
+    /// Of what its module is, and how it calls it: [`Job::module`].
+    pub module: Hash,
+    /// The most fuel of one execution that a job may ask for: [`Job::fuel`].
+    pub fuel_most: u64,
+}
+
+impl Able {
+    /// The least that a worker must be able to do for this job.
+    pub fn needed(job: &Job) -> Able {
+        Able {
+            module: job.module,
+            fuel_most: job.fuel(),
+        }
+    }
+
+    /// Whether whoever can do this much can do what needs that.
+    pub fn can(&self, needed: &Able) -> bool {
+        self.module == needed.module && needed.fuel_most <= self.fuel_most
+    }
+}
 
 /// A job that is ours until its lease ends, unless we beat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,9 +108,11 @@ pub trait Exchange {
     /// Asks for a job to be done.
     fn submit(&mut self, job: &Job) -> Result<Offered, Error>;
 
-    /// Takes a job that nobody else has, for `lease`. A job that was handed out more often than the
-    /// exchange's bound, and never finished, is not handed out again: see [`Exchange::poisoned`].
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error>;
+    /// Takes a job that we can do and that nobody else has, for `lease`. A job that was handed out more
+    /// often than the exchange's bound, and never finished, is not handed out again: see
+    /// [`Exchange::poisoned`]. Looking at a job for somebody else, or at one of a newer version, changes
+    /// nothing about it.
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error>;
 
     /// Keeps a claimed job for another lease. There is no fence: somebody else may have it by now.
     fn extend(&mut self, claim: &Claim) -> Result<(), Error>;

@@ -42,7 +42,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
-use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 pub use shards::{ENTRIES_MOST, SHARD_BYTES_MOST, SHARDS_MOST};
 
@@ -56,6 +56,8 @@ pub struct Folder {
     jobs: jobs::Jobs,
     beats: beats::Beats,
     refused: u64,
+    /// Whether it only looks: whatever would write is refused.
+    looks_on: bool,
 }
 
 impl Folder {
@@ -74,12 +76,35 @@ impl Folder {
             beats: beats::Beats::default(),
             files,
             refused: 0,
+            looks_on: false,
         })
+    }
+
+    /// Looks on at what lies in a folder: entries, values and signs of life can be read, nothing is written and no
+    /// lock is taken. Errs with [`Error::Away`] if nobody has met there yet.
+    pub fn look_on(path: &Path) -> Result<Folder, Error> {
+        Ok(Folder {
+            shards: shards::Shards::looked_on(),
+            jobs: jobs::Jobs::new(&WorkerId(String::new())),
+            beats: beats::Beats::default(),
+            files: files::Files::look_on(path)?,
+            refused: 0,
+            looks_on: true,
+        })
+    }
+
+    /// Before anything that may write.
+    fn writes(&self) -> Result<(), Error> {
+        match self.looks_on {
+            true => Err(Error::Refused("whoever looks on says nothing".into())),
+            false => Ok(()),
+        }
     }
 }
 
 impl Exchange for Folder {
     fn offer(&mut self, entry: &Entry) -> Result<Offered, Error> {
+        self.writes()?;
         self.shards.offer(&self.files, entry, &mut self.refused)
     }
 
@@ -89,26 +114,32 @@ impl Exchange for Folder {
     }
 
     fn submit(&mut self, job: &Job) -> Result<Offered, Error> {
+        self.writes()?;
         self.jobs.submit(&self.files, job)
     }
 
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
-        self.jobs.claim(&self.files, lease, &mut self.refused)
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
+        self.writes()?;
+        self.jobs.claim(&self.files, able, lease, &mut self.refused)
     }
 
     fn extend(&mut self, claim: &Claim) -> Result<(), Error> {
+        self.writes()?;
         self.jobs.extend(&self.files, claim)
     }
 
     fn finish(&mut self, claim: &Claim, result: &JobResult) -> Result<(), Error> {
+        self.writes()?;
         self.jobs.finish(&self.files, claim, result)
     }
 
     fn result(&mut self, job: JobId) -> Result<Option<JobResult>, Error> {
+        self.writes()?;
         self.jobs.result(&self.files, job, &mut self.refused)
     }
 
     fn poisoned(&mut self) -> Result<Vec<JobId>, Error> {
+        self.writes()?;
         self.jobs.poisoned(&self.files)
     }
 
@@ -122,6 +153,7 @@ impl Exchange for Folder {
         expected: Revision,
         value: &[u8],
     ) -> Result<Result<Revision, Current>, Error> {
+        self.writes()?;
         values::put_if(&self.files, key, expected, value, &mut self.refused)
     }
 
@@ -130,6 +162,7 @@ impl Exchange for Folder {
     }
 
     fn beat(&mut self, beat: &Beat) -> Result<(), Error> {
+        self.writes()?;
         self.beats.beat(&self.files, beat)
     }
 

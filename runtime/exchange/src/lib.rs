@@ -20,6 +20,6 @@ pub mod record;
 pub mod simulate;
 
 pub use codec::{Malformed, Record, decode, encode};
-pub use exchange::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+pub use exchange::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 pub use folder::Folder;
 pub use record::{Beat, Coverage, Entry, EntryId, Hash, Job, JobId, JobKind, JobResult, WorkerId};

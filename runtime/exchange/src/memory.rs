@@ -12,7 +12,7 @@ use crate::codec::{self, Record, encode_checked};
 use crate::exchange::{DELIVERIES_MOST, LIVE};
 use crate::random::Random;
 use crate::record::{Beat, Entry, EntryId, Job, JobId, JobResult, WorkerId};
-use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 /// What goes wrong, each in 1,000 cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,12 +165,13 @@ impl World {
         is_new
     }
 
-    fn claim(&mut self, lease: Duration) -> Option<Claim> {
+    fn claim(&mut self, able: &Able, lease: Duration) -> Option<Claim> {
         let early = self.chance(self.faults.early);
         let now_ms = self.now_ms;
         let is_free = |task: &Task| {
             let is_over = task.ends_ms <= now_ms || early;
-            task.result.is_none() && task.deliveries < DELIVERIES_MOST && is_over
+            let is_open = task.result.is_none() && task.deliveries < DELIVERIES_MOST;
+            is_open && is_over && able.can(&Able::needed(&task.job))
         };
         let id = *self.order.iter().find(|id| is_free(&self.jobs[id]))?;
         let task = self.jobs.get_mut(&id).expect("ordered jobs are kept");
@@ -252,10 +253,10 @@ impl Exchange for MemoryExchange {
         world.answer(offered(is_new))
     }
 
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
         let mut world = self.memory.lock();
         world.arrive()?;
-        let claim = world.claim(lease);
+        let claim = world.claim(able, lease);
         world.answer(claim)
     }
 

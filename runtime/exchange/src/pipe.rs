@@ -18,11 +18,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{self, Malformed, Record, encode_checked, plain_bytes};
-use crate::record::{Beat, Entry, Job, JobId, JobResult};
-use crate::{Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
+use crate::record::{Beat, Entry, Hash, Job, JobId, JobResult};
+use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 /// Version of what is asked and answered.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of a frame: an answer to `tail`, a value or a record, and what surrounds it.
 const FRAME_BYTES_MOST: usize = 32 << 20;
 /// Places of a cursor.
@@ -36,7 +36,8 @@ enum Ask {
     Offer(#[serde(with = "crate::bytes")] Vec<u8>),
     Tail(Vec<(String, u64)>, u32),
     Submit(#[serde(with = "crate::bytes")] Vec<u8>),
-    Claim(u64),
+    /// Module and most fuel of one that can do it, and milliseconds of its lease.
+    Claim(Hash, u64, u64),
     Extend(Claimed),
     Finish(Claimed, #[serde(with = "crate::bytes")] Vec<u8>),
     Result(JobId),
@@ -162,8 +163,9 @@ fn answer(exchange: &mut dyn Exchange, ask: Ask) -> Result<Answer, Error> {
             Answer::Entries(cursor.0, packed?)
         }
         Ask::Submit(job) => Answer::New(exchange.submit(&codec::decode(&job)?)? == Offered::New),
-        Ask::Claim(lease_ms) => {
-            let claim = exchange.claim(Duration::from_millis(lease_ms))?;
+        Ask::Claim(module, fuel_most, lease_ms) => {
+            let able = Able { module, fuel_most };
+            let claim = exchange.claim(&able, Duration::from_millis(lease_ms))?;
             Answer::Claim(claim.as_ref().map(Claimed::pack).transpose()?)
         }
         Ask::Extend(claim) => {
@@ -338,10 +340,13 @@ impl Exchange for PipeExchange {
         self.offered(&Ask::Submit(encode_checked(job)?))
     }
 
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
-        match self.ask(&Ask::Claim(lease_ms))? {
-            Answer::Claim(claimed) => Ok(claimed.and_then(|c| self.believe(c.unpack()))),
+        match self.ask(&Ask::Claim(able.module, able.fuel_most, lease_ms))? {
+            Answer::Claim(claimed) => {
+                let claim = claimed.and_then(|claimed| self.believe(claimed.unpack()));
+                Ok(claim.filter(|claim| able.can(&Able::needed(&claim.job))))
+            }
             _ => Err(nonsense()),
         }
     }

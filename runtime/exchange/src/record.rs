@@ -68,11 +68,12 @@ pub enum JobKind {
 pub struct Job {
     /// What is to be done.
     pub kind: JobKind,
-    /// Of the target's bytes: a worker that has another module leaves the job alone.
+    /// Of the target's bytes and of how it is called: whoever has another one is not asked.
     pub module: Hash,
     /// Inputs that it is about, in order.
     pub inputs: Vec<Vec<u8>>,
-    /// The rest of what it depends on, as `KEY=VALUE`, sorted.
+    /// The rest of what it depends on, as `KEY=VALUE`, sorted. `fuel`, in decimal digits, is the most that one
+    /// execution may take, and decides who can do it ([`Job::fuel`]).
     pub settings: Vec<String>,
 }
 

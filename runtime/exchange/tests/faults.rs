@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sandglass_exchange::conformance::{entry, job, result_of};
+use sandglass_exchange::conformance::{ABLE, entry, job, result_of};
 use sandglass_exchange::exchange::DELIVERIES_MOST;
 use sandglass_exchange::merge::{by_size, put_least};
 use sandglass_exchange::random::Random;
@@ -80,7 +80,7 @@ fn campaign(folder: &mut Folder, worker: u32, mut before_next: impl FnMut()) {
 }
 
 fn work(folder: &mut Folder, lease: Duration) -> bool {
-    let claim = folder.claim(lease).unwrap();
+    let claim = folder.claim(&ABLE, lease).unwrap();
     if let Some(claim) = &claim {
         folder.finish(claim, &result_of(claim.id)).unwrap();
     }
@@ -89,7 +89,7 @@ fn work(folder: &mut Folder, lease: Duration) -> bool {
 
 /// Claims a job, is stopped for long, and finishes it.
 fn stopped(folder: &mut Folder) {
-    let claim = folder.claim(LEASE).unwrap().unwrap();
+    let claim = folder.claim(&ABLE, LEASE).unwrap().unwrap();
     say(&claim.id.hex());
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
@@ -102,7 +102,7 @@ fn stopped(folder: &mut Folder) {
 fn poisoned(folder: &mut Folder) {
     say("joined");
     loop {
-        if let Some(claim) = folder.claim(LEASE).unwrap() {
+        if let Some(claim) = folder.claim(&ABLE, LEASE).unwrap() {
             if claim.id == job(7).id() {
                 say(&claim.deliveries.to_string());
                 std::process::abort();
@@ -374,7 +374,7 @@ fn one_that_was_stopped_past_its_lease_changes_nothing() {
     process.signal("-STOP");
     let since = Instant::now();
     let claim = loop {
-        if let Some(claim) = other.claim(LONG).unwrap() {
+        if let Some(claim) = other.claim(&ABLE, LONG).unwrap() {
             break claim;
         }
         assert!(since.elapsed() < PATIENCE, "the lease does not end");
@@ -489,7 +489,7 @@ fn a_full_disk_loses_nothing_and_is_gone_on_from() {
     let key = Key::new("k").unwrap();
     let revision = a.put_if(&key, Revision(0), b"before").unwrap().unwrap();
     a.submit(&job(1)).unwrap();
-    let claim = a.claim(LONG).unwrap().unwrap();
+    let claim = a.claim(&ABLE, LONG).unwrap().unwrap();
     fs::write(path.join("ballast"), vec![1; 1 << 20]).unwrap();
     let big = |n: u32| entry(&n.to_le_bytes().repeat(1_000));
     let mut acknowledged = BTreeSet::new();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::memory::{Faults, Memory, MemoryExchange};
 use sandglass_exchange::merge::{Merged, by_size, put_least};
 use sandglass_exchange::random::Random;
@@ -132,7 +133,7 @@ impl Worker {
     /// Claims, or finishes what it claimed some steps ago, maybe long after its lease.
     fn work(&mut self) -> Result<(), Error> {
         match &self.claim {
-            None => self.claim = self.exchange.claim(LEASE)?,
+            None => self.claim = self.exchange.claim(&ABLE, LEASE)?,
             Some(claim) => {
                 self.exchange.finish(claim, &answer(claim))?;
                 self.claim = None;

@@ -33,16 +33,18 @@ use super::workers::Pool;
 use super::{Campaign, symbolise};
 use crate::error::with_next;
 use crate::event::Joined;
-use crate::join::Connection;
 use crate::join::meaning::kind_name;
+use crate::join::{Connection, finding};
 
 mod link;
+mod lost;
 mod queue;
 #[cfg(test)]
 mod tests;
 
 use link::{Link, Shared, Standing, size};
 pub(crate) use link::{Opener, meet};
+use lost::Lost;
 
 /// Between two looks at the queues: an entry has been in the corpus for so long when it is offered.
 const EVERY: Duration = Duration::from_millis(30);
@@ -63,6 +65,8 @@ pub struct Join {
     imports: Imports,
     /// What its claims are about; nothing if nobody counts edges.
     module: Option<Hash>,
+    /// What was found before the campaign was killed, and may not be found again.
+    lost: Lost,
     looked: Instant,
     /// Testcases that were offered, or need not be: those before this one.
     offered_to: usize,
@@ -122,6 +126,7 @@ impl Join {
                 spec.name
             ));
         }
+        let lost = Lost::of(&joining.findings);
         let link = Link::new(
             &shared,
             joining.me.clone(),
@@ -142,6 +147,7 @@ impl Join {
             kind: spec.input,
             imports: spec.imports,
             module: spec.coverage.then_some(joining.module),
+            lost,
             looked: Instant::now(),
             offered_to: 0,
             forms: Vec::new(),
@@ -167,6 +173,15 @@ impl Join {
     /// Some of what others have found and this campaign may not have, at most so many.
     fn imports(&mut self, engine: &Engine, bytes_max: usize, most: usize) -> Vec<Import> {
         let mut imports = Vec::new();
+        if self.imports == Imports::None {
+            return imports;
+        }
+        while imports.len() < most
+            && let Some(folder) = self.lost.next(engine)
+        {
+            let read = finding::read(&folder, [0; 32], &self.me);
+            imports.extend(read.and_then(|(_, entry)| import(self.kind, entry, bytes_max)));
+        }
         while imports.len() < most
             && let Some(entry) = self.shared.news.pop()
         {

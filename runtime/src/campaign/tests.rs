@@ -89,7 +89,7 @@ fn exit_of(input: &[u8]) -> Exit {
     }
 }
 
-struct Frames;
+pub(super) struct Frames;
 
 impl Replayer for Frames {
     fn ending(&mut self, _: Variant, _: Exit, detail: &Detail) -> Result<Ending> {

@@ -8,9 +8,10 @@ use sandglass_exchange::{Cursor, Entry, Exchange};
 use sandglass_sandbox::on_guest_thread;
 
 use super::joined::{Joined, JoinedArgs};
-use crate::error::{exit_code, printable};
-use crate::join::audit::{Audit, audit};
+use crate::error::{exit_code, printable, show};
+use crate::join::audit::{Audit, Ran, audit};
 use crate::join::finding;
+use crate::join::gathered::Gathered;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 
@@ -26,24 +27,47 @@ pub struct AuditArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub joined: JoinedArgs,
+    /// Keep what was run, as other verbs read it: inputs in DIR/corpus, findings in DIR/findings [a new folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 const HELP: &str = "\
 Runs all entries and findings again and compares edges, fuel and validity with what was claimed. Fails (exit code 1) when a claim
 about this module, called like this, is not true. Claims about other modules are counted; their inputs are run, too.
-An entry that claims as much fuel as --fuel allows is not checked: give more.";
+An entry or finding of as much fuel as --fuel allows, or of more bytes than --max-len, is not checked: give more. With --out,
+`sandglass repro TARGET.wasm DIR/findings/*` replays what is there, `cmin` makes its corpus small.";
 
 pub(super) fn run(args: &AuditArgs) -> Result<u8> {
     let joined = Joined::new(&args.target, &args.joined)?;
+    let mut gathered = args.out.as_deref().map(Gathered::new).transpose()?;
     let mut connection = joined.open()?;
     let exchange = &mut *connection.exchange;
     let entries = entries(exchange).map_err(|error| joined.error(&error))?;
     let findings = finding::all(exchange).map_err(|error| joined.error(&error))?;
     let refused = exchange.refused();
     let (target, limits) = (&joined.target, &joined.limits);
-    let audit = on_guest_thread(|| audit(target, limits, joined.meaning, &entries, &findings))?;
+    let mut keep = |ran: Ran<'_>| gathered.as_mut().map_or(Ok(()), |all| all.keep(ran));
+    let audit = on_guest_thread(|| {
+        audit(
+            target,
+            limits,
+            joined.meaning,
+            &entries,
+            &findings,
+            &mut keep,
+        )
+    })?;
     let mut sink = Sink::stdout();
     report(&audit, refused, &mut sink);
+    if let (Some(gathered), Some(out)) = (gathered, &args.out) {
+        sink.line(&format!(
+            "{}: {}, {}",
+            show(out),
+            plural(gathered.inputs, "input"),
+            plural(gathered.findings, "finding")
+        ));
+    }
     Ok(match audit.lies.is_empty() {
         true => exit_code::FINE,
         false => exit_code::FINDINGS,

@@ -23,7 +23,6 @@ use crate::export::{Exported, c, rust};
 use crate::inputs;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
-use crate::stack;
 use crate::store::finding::{FindingRecord, quote, repro_bare, repro_command};
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
@@ -171,28 +170,12 @@ fn refuse_choices(args: &ExportArgs, module: &Module, case: &Case) -> Result<()>
 /// What is true of it here and now; where it was found stays.
 fn record(case: &Case, target: &Target, limits: &Limits, replayed: &Replayed) -> FindingRecord {
     let outcome = &replayed.outcome;
-    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-    let generator = target.generator.as_ref();
-    let now = FindingRecord {
-        kind: outcome.exit.kind().to_owned(),
-        key: format!("{:016x}", replayed.ending.key(outcome.exit, outcome.site).0),
-        title: replayed.ending.title(outcome.exit),
-        exit: stack::exit_text(outcome.exit),
-        site: outcome.site,
-        fuel: outcome.fuel,
-        choices_hash: case
-            .choices
-            .as_ref()
-            .map(|choices| hash(to_text(choices).as_bytes())),
-        target_hash: target.module.hash.clone(),
-        generator_hash: generator.map(|generator| generator.module.hash.clone()),
-        args: target.options.args.iter().skip(1).cloned().collect(),
-        stub_imports: target.options.stub_imports,
-        sanitize_heap: target.options.sanitize_heap,
-        allocator: target.options.allocator.clone(),
-        cost_model: target.options.cost,
-        ..FindingRecord::of(&case.input, *limits)
-    };
+    let now = crate::replayed::record(
+        &case.input,
+        case.choices.as_ref(),
+        (target, limits),
+        replayed,
+    );
     let Some(found) = &case.record else {
         return now;
     };

@@ -82,7 +82,8 @@ impl Joined {
     }
 }
 
-fn require_exchange(path: &Path) -> Result<()> {
+/// Errs unless there is such a folder.
+pub(super) fn require_exchange(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
     }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::joined::require_exchange;
 use crate::error::{exit_code, show, with_next};
+use crate::join::Place;
 use crate::report::Sink;
 use crate::serve::http::Reach;
 use crate::serve::{CAMPAIGNS_MAX, Server};
@@ -21,8 +23,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[command(after_help = SERVE_HELP)]
 pub struct ServeArgs {
     /// Folders of campaigns, running or not; nothing in them is changed
-    #[arg(required = true, value_name = "DIR")]
+    #[arg(required_unless_present = "join", value_name = "DIR")]
     pub campaigns: Vec<PathBuf>,
+    /// Where campaigns meet, a folder or nats://HOST:PORT/CAMPAIGN: who is there, and what they say that they have
+    #[arg(long, value_name = "WHERE")]
+    pub join: Option<String>,
     /// Where the page is; port 0 is one that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = parse_address)]
     pub listen: SocketAddr,
@@ -49,19 +54,27 @@ pub(super) fn run(args: &ServeArgs) -> Result<u8> {
         );
     }
     let interrupted = super::interruption()?;
-    let server = Server::bind(&args.campaigns, args.listen, reach)?;
+    let place = args.join.as_deref().map(Place::parse).transpose()?;
+    let met = place.as_ref().map(|place| format!("what meets at {place}"));
+    if let Some(Place::Folder(path)) = &place {
+        require_exchange(path)?;
+    }
+    let server = Server::bind(&args.campaigns, place, args.listen, reach)?;
     if reach == Reach::Anybody {
         super::complain(&format!(
             "warning: whoever reaches {} may read these campaigns, inputs included; nothing is encrypted",
             server.address()
         ));
     }
-    let what = match &args.campaigns[..] {
-        [only] => show(only),
-        all => format!("{} campaigns", all.len()),
+    let campaigns = match &args.campaigns[..] {
+        [] => None,
+        [only] => Some(show(only)),
+        all => Some(format!("{} campaigns", all.len())),
     };
+    let what = campaigns.into_iter().chain(met).collect::<Vec<_>>();
     Sink::stdout().line(&format!(
-        "serving {what} at http://{}/ (Ctrl-C ends it)",
+        "serving {} at http://{}/ (Ctrl-C ends it)",
+        what.join(" and "),
         server.address()
     ));
     std::thread::Builder::new().spawn(move || server.run())?;

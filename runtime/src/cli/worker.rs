@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use sandglass_exchange::{Beat, Claim, Error, JobResult};
+use sandglass_exchange::{Able, Beat, Claim, Error, JobResult};
 use sandglass_sandbox::on_guest_thread;
 
 use super::joined::{Joined, JoinedArgs};
@@ -54,6 +54,10 @@ const BEAT_EVERY: Duration = Duration::from_secs(5);
 pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
     let joined = Joined::new(&args.target, &args.joined)?;
     let interrupted = super::interruption()?;
+    let able = Able {
+        module: joined.meaning,
+        fuel_most: args.fuel_most,
+    };
     let exchange = Mutex::new(joined.open()?);
     let mut away = Away::default();
     let mut sink = Sink::stdout();
@@ -82,7 +86,7 @@ pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
                 }
             }
         }
-        let claimed = lock(&exchange).exchange.claim(args.lease);
+        let claimed = lock(&exchange).exchange.claim(&able, args.lease);
         away.note(&claimed, &exchange, &joined, &mut sink);
         let claim = away_is_fine(&joined, claimed)?.flatten();
         let Some(claim) = claim else {
@@ -92,13 +96,8 @@ pub(super) fn run(args: &WorkerArgs) -> Result<u8> {
             std::thread::sleep(POLL);
             continue;
         };
-        done += u64::from(work(
-            &claim,
-            &exchange,
-            &joined,
-            args,
-            (&mut sink, &mut away),
-        )?);
+        work(&claim, &exchange, &joined, args, (&mut sink, &mut away))?;
+        done += 1;
         idle_since = Instant::now();
     }
     sink.line(&format!("{} done", plural(done, "job")));
@@ -166,27 +165,16 @@ fn beat(exchange: &Shared, joined: &Joined, doing: &str) -> Result<(), Error> {
     })
 }
 
-/// Does a job, giving signs of life meanwhile; whether it was one for us.
+/// Does a job, giving signs of life meanwhile.
 fn work(
     claim: &Claim,
     exchange: &Shared,
     joined: &Joined,
     args: &WorkerArgs,
     (sink, away): (&mut Sink, &mut Away),
-) -> Result<bool> {
+) -> Result<()> {
     let (job, name) = (&claim.job, &claim.id.hex()[..16]);
     let what = job::name(job.kind);
-    let leave = |why: &str| format!("job {name}, {what}: left alone, {why}");
-    if job.module != joined.meaning {
-        sink.line(&leave(
-            "it is about another module, or this one called otherwise",
-        ));
-        return Ok(false);
-    }
-    if job::fuel(job).is_ok_and(|fuel| fuel > args.fuel_most) {
-        sink.line(&leave("it asks for more fuel than --fuel-most"));
-        return Ok(false);
-    }
     let (ended, is_ended) = channel::<()>();
     let performed = std::thread::scope(|scope| {
         let signs = scope.spawn(move || {
@@ -226,7 +214,9 @@ fn work(
     };
     match away_is_fine(joined, told)? {
         Some(()) => sink.line(&format!("job {name}, {what}: {came_to}")),
-        None => sink.line(&leave("nobody is there to tell the answer to")),
+        None => sink.line(&format!(
+            "job {name}, {what}: left alone, nobody is there to tell the answer to"
+        )),
     }
-    Ok(true)
+    Ok(())
 }

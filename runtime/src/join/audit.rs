@@ -1,22 +1,25 @@
 //! Audit: everything that was offered is run again, and what was claimed about it is compared.
 //!
 //! In: a target, entries and findings of whoever. Out: what is true, what is not, and what could not be
-//! checked. Claims were believed by nobody who lost anything by it; this says whose were wrong.
+//! checked; what was run is handed on as it turned out to be. Claims were believed by nobody who lost anything by it; this says whose were wrong.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::choice::replay::{After, Replay};
-use sandglass_engine::choice::text::from_text;
+use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::feedback::bucket;
-use sandglass_engine::{Drawing, Exit, Interest, Outcome, Source, Status, Variant};
+use sandglass_engine::{ChoiceSequence, Drawing, Exit, Interest, Outcome, Source, Status, Variant};
 use sandglass_exchange::{Coverage, Entry, Hash, Key};
 use sandglass_sandbox::Limits;
 
 use super::finding::PREFIX;
 use crate::campaign::workers::Runner as _;
-use crate::target::{Exact, Target, Worker};
+use crate::error::OurFault;
+use crate::replayed;
+use crate::store::finding::{FindingFiles, FindingRecord};
+use crate::target::{Exact, Replayed, Target, Worker};
 
 /// What came of an audit.
 #[derive(Debug, Default)]
@@ -29,7 +32,7 @@ pub struct Audit {
     pub silent: u64,
     /// Claims and findings of another module, or of this one called otherwise.
     pub foreign: u64,
-    /// Entries that cannot be run here: malformed choices, or more fuel than the limit.
+    /// Entries and findings that cannot be judged here: malformed choices, more fuel than the limit, or more bytes.
     pub unchecked: u64,
     /// Findings that end as they say.
     pub findings: u64,
@@ -37,6 +40,34 @@ pub struct Audit {
     pub edges: [u64; 2],
     /// What is not true.
     pub lies: Vec<Lie>,
+}
+
+/// What was run, as it is.
+pub enum Ran<'a> {
+    /// An entry.
+    Entry {
+        /// What the target got.
+        input: &'a [u8],
+        /// The choices that it was made of, as text.
+        choices: Option<&'a str>,
+    },
+    /// A finding that ends as its name says.
+    Finding(Box<FindingFiles>),
+}
+
+/// A finding, run again.
+struct Again {
+    input: Vec<u8>,
+    /// What it was made of, if it was.
+    choices: Option<ChoiceSequence>,
+    replayed: Replayed,
+}
+
+/// What comes of that.
+enum Verdict {
+    True(Box<FindingFiles>),
+    False(String),
+    Unchecked,
 }
 
 /// Something that is not true.
@@ -56,16 +87,21 @@ struct Auditor {
     interest: Interest,
     limits: Limits,
     is_property: bool,
+    target: Arc<Target>,
     exact: Exact,
+    /// For memory errors, of which campaigns may look for some only now and then.
+    watching: Exact,
 }
 
-/// Checks entries and findings about a target whose claims mean `module`. On a guest thread only.
+/// Checks entries and findings about a target whose claims mean `module`, and tells `ran` what was run. On a guest
+/// thread only.
 pub fn audit(
     target: &Arc<Target>,
     limits: &Limits,
     module: Hash,
     entries: &[Entry],
     findings: &[(Key, Entry)],
+    ran: &mut dyn FnMut(Ran<'_>) -> Result<()>,
 ) -> Result<Audit> {
     let worker = Worker::new(target, limits, 0)?;
     let mut auditor = Auditor {
@@ -73,7 +109,9 @@ pub fn audit(
         worker,
         limits: *limits,
         is_property: target.is_property(),
+        target: Arc::clone(target),
         exact: Exact::new(target, limits),
+        watching: Exact::watching(target, limits),
     };
     let mut audit = Audit {
         entries: entries.len() as u64,
@@ -88,6 +126,12 @@ pub fn audit(
             audit.unchecked += 1;
             continue;
         };
+        let detail = outcome.detail.as_ref().expect("it was asked for");
+        let choices = detail.choices.as_deref().map(to_text);
+        ran(Ran::Entry {
+            input: detail.target_input(),
+            choices: choices.as_deref(),
+        })?;
         let is = coverage(module, &outcome);
         join(&mut covered, &is.edges);
         match (claim, &entry.claim) {
@@ -108,9 +152,13 @@ pub fn audit(
             continue;
         }
         let name = key.0.strip_prefix(PREFIX).unwrap_or(&key.0);
-        match auditor.ends_as(name, finding)? {
-            None => audit.findings += 1,
-            Some(why) => audit.lies.push(Lie {
+        match auditor.verdict(name, finding)? {
+            Verdict::True(files) => {
+                audit.findings += 1;
+                ran(Ran::Finding(files))?;
+            }
+            Verdict::Unchecked => audit.unchecked += 1,
+            Verdict::False(why) => audit.lies.push(Lie {
                 what: name.to_owned(),
                 worker: finding.worker.0.clone(),
                 why,
@@ -141,31 +189,108 @@ impl Auditor {
         Ok(Some(outcome))
     }
 
-    /// Why a finding is none of this name; nothing if it is.
-    fn ends_as(&mut self, name: &str, finding: &Entry) -> Result<Option<String>> {
-        if name.starts_with("slow-") {
-            // What is slow is so beside a corpus.
-            return Ok(self.run(finding)?.is_none().then(|| "cannot be run".into()));
+    /// Whether a finding ends as its name says.
+    fn verdict(&mut self, name: &str, finding: &Entry) -> Result<Verdict> {
+        let claimed_fuel = finding.claim.as_ref().map_or(0, |claim| claim.fuel);
+        let is_hang = name.starts_with("hang-");
+        let is_over = finding.input.len() > self.limits.input_bytes as usize
+            || (claimed_fuel >= self.limits.fuel && !is_hang);
+        if is_over {
+            return Ok(Verdict::Unchecked);
         }
-        let choices = finding
-            .choices
-            .as_deref()
-            .and_then(|text| from_text(text).ok());
-        let replayed = match choices.filter(|_| self.worker.draws()) {
-            Some(choices) => self.exact.replay_choices(&choices)?.0,
-            None => self.exact.replay(&finding.input)?,
+        let Some(again) = self.replay(name, finding)? else {
+            return Ok(Verdict::Unchecked);
         };
-        let (exit, site) = (replayed.outcome.exit, replayed.outcome.site);
-        let is = sandglass_engine::FindingKind::of(exit).map(|kind| {
-            let stack = replayed.ending.key(exit, site);
-            sandglass_engine::FindingKey { kind, stack }.to_string()
-        });
-        Ok(match is {
-            Some(is) if is == name => None,
-            Some(is) => Some(format!("it is {is}")),
-            None if exit == Exit::Valid => Some("it ends well".into()),
-            None => Some("it is no finding".into()),
-        })
+        let Again {
+            input,
+            choices,
+            replayed,
+        } = again;
+        let exit = replayed.outcome.exit;
+        let text = choices.as_ref().map(to_text);
+        let now = FindingRecord {
+            sanitize_heap: self.target.options.sanitize_heap || matches!(exit, Exit::Memory(_)),
+            ..replayed::record(
+                &input,
+                choices.as_ref(),
+                (&self.target, &self.limits),
+                &replayed,
+            )
+        };
+        let now = match name.starts_with("slow-") && !exit.is_finding() {
+            // What is slow is so beside a corpus: all that can be said here is which input it is.
+            true => slow(now),
+            false => now,
+        };
+        let is = now.folder_name();
+        if is != name {
+            return Ok(match exit {
+                // It ran out of less fuel than there is here.
+                _ if is_hang && claimed_fuel < self.limits.fuel => Verdict::Unchecked,
+                _ if exit.is_finding() || now.kind == "slow" => {
+                    Verdict::False(format!("it is {is}"))
+                }
+                Exit::Valid => Verdict::False("it ends well".into()),
+                _ => Verdict::False("it is no finding".into()),
+            });
+        }
+        Ok(Verdict::True(Box::new(FindingFiles {
+            stack: replayed.ending.lines().join("\n") + "\n",
+            target_path: self.target.module.path.clone(),
+            record: now,
+            input,
+            choices: text,
+        })))
+    }
+
+    /// Runs a finding again; nothing if it cannot be run here.
+    fn replay(&mut self, name: &str, finding: &Entry) -> Result<Option<Again>> {
+        let exact = match name.starts_with("memory-") {
+            true => &mut self.watching,
+            false => &mut self.exact,
+        };
+        let replayed = match &finding.choices {
+            None if self.is_property => return Ok(None),
+            None => exact.replay(&finding.input).map(|replayed| Again {
+                input: finding.input.clone(),
+                choices: None,
+                replayed,
+            }),
+            Some(text) => {
+                let choices = from_text(text).ok().filter(|_| self.worker.draws());
+                let Some(choices) = choices else {
+                    return Ok(None);
+                };
+                exact
+                    .replay_choices(&choices)
+                    .map(|(replayed, shown)| Again {
+                        input: shown.input,
+                        choices: Some(choices),
+                        replayed,
+                    })
+            }
+        };
+        match replayed {
+            Ok(replayed) => Ok(Some(replayed)),
+            // A module whose memory cannot be watched has no memory errors to speak of.
+            Err(error)
+                if name.starts_with("memory-") && error.downcast_ref::<OurFault>().is_none() =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The record of an input that costs more than others.
+fn slow(now: FindingRecord) -> FindingRecord {
+    FindingRecord {
+        kind: "slow".to_owned(),
+        key: now.input_hash[..16].to_owned(),
+        title: format!("{} fuel for {} bytes", now.fuel, now.input_bytes),
+        exit: "slow".to_owned(),
+        ..now
     }
 }
 

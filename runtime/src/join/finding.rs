@@ -45,16 +45,25 @@ pub fn put(exchange: &mut dyn Exchange, key: &Key, finding: &Entry) -> Result<bo
 /// All findings there, by key; what cannot be believed is left out.
 pub fn all(exchange: &mut dyn Exchange) -> Result<Vec<(Key, Entry)>, Error> {
     let mut findings = Vec::new();
-    for key in exchange.keys()? {
-        if !key.0.starts_with(PREFIX) {
-            continue;
-        }
-        let value = exchange.get(&key)?.value;
-        if let Some(Ok(finding)) = value.as_deref().map(decode::<Entry>) {
+    for key in keys(exchange)? {
+        if let Some(finding) = get(exchange, &key)? {
             findings.push((key, finding));
         }
     }
     Ok(findings)
+}
+
+/// Their keys, ascending.
+pub fn keys(exchange: &mut dyn Exchange) -> Result<Vec<Key>, Error> {
+    let mut keys = exchange.keys()?;
+    keys.retain(|key| key.0.starts_with(PREFIX));
+    Ok(keys)
+}
+
+/// The finding of a key, if it can be believed.
+pub fn get(exchange: &mut dyn Exchange, key: &Key) -> Result<Option<Entry>, Error> {
+    let value = exchange.get(key)?.value;
+    Ok(value.and_then(|value| decode::<Entry>(&value).ok()))
 }
 
 /// Less is better; what is no finding has no right to the place.

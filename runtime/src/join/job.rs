@@ -49,8 +49,10 @@ pub fn name(kind: JobKind) -> &'static str {
 /// Does a job, with the fuel that it asks for. Errs where there is no answer, with the reason; it is the same for everybody. On a guest
 /// thread only.
 pub fn perform(job: &Job, target: &Arc<Target>, limits: &Limits) -> Result<Vec<u8>> {
+    let fuel = setting(job, "fuel")?
+        .ok_or_else(|| anyhow!("no fuel=N, expected what an execution may take"))?;
     let limits = Limits {
-        fuel: fuel(job)?,
+        fuel: fuel.max(1),
         ..*limits
     };
     match job.kind {
@@ -62,19 +64,11 @@ pub fn perform(job: &Job, target: &Arc<Target>, limits: &Limits) -> Result<Vec<u
     }
 }
 
-/// Fuel of each execution that a job asks for.
-pub fn fuel(job: &Job) -> Result<u64> {
-    Ok(setting(job, "fuel")?
-        .unwrap_or(Limits::STANDARD.fuel)
-        .max(1))
-}
-
+/// A setting that is a number.
 fn setting(job: &Job, name: &str) -> Result<Option<u64>> {
-    let given = job.settings.iter().find_map(|setting| {
-        let (key, value) = setting.split_once('=')?;
-        (key == name).then_some(value)
-    });
-    let Some(value) = given else { return Ok(None) };
+    let Some(value) = job.setting(name) else {
+        return Ok(None);
+    };
     let number = value
         .parse()
         .map_err(|_| anyhow!("{name}={value:.40}: no number"))?;

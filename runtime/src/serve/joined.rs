@@ -1,27 +1,34 @@
 //! What is served together: campaigns, and who works on them.
 //!
-//! Now these are folders, each with the process that works in it. A set that meets in an exchange adds
-//! the signs of life of its other workers here, and nothing else changes.
+//! These are folders, each with the process that works in it, and a place where campaigns meet, with all who give signs
+//! of life there. A campaign of which both are given is told twice, under its folder's name and under its own.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use sandglass_exchange::{Beat, WorkerId};
 
+use super::meeting::{Meeting, Stand};
 use super::watch::{Life, Watch};
+use crate::join::Place;
 
 /// Campaigns that are looked at together.
 #[derive(Debug)]
 pub struct Joined {
     campaigns: Vec<Watch>,
+    meeting: Option<Meeting>,
+    /// How it stood there when we looked last.
+    stand: Option<Stand>,
 }
 
 impl Joined {
-    /// Of these folders. Errs if one is no campaign's.
-    pub fn open(folders: &[PathBuf]) -> Result<Joined> {
+    /// Of these folders, and of what meets there. Errs if one is no campaign's, or nobody can meet there.
+    pub fn open(folders: &[PathBuf], place: Option<Place>) -> Result<Joined> {
         let campaigns = folders.iter().map(|folder| Watch::open(folder));
         Ok(Joined {
             campaigns: campaigns.collect::<Result<_>>()?,
+            meeting: place.map(Meeting::watch).transpose()?,
+            stand: None,
         })
     }
 
@@ -30,11 +37,17 @@ impl Joined {
         for campaign in &mut self.campaigns {
             campaign.look();
         }
+        self.stand = self.meeting.as_ref().map(Meeting::stand);
     }
 
     /// In the order in which they were given.
     pub fn campaigns(&self) -> &[Watch] {
         &self.campaigns
+    }
+
+    /// Where campaigns meet, if that is served.
+    pub fn meeting(&self) -> Option<&Stand> {
+        self.stand.as_ref()
     }
 
     /// Signs of life of those at work.
@@ -43,7 +56,8 @@ impl Joined {
             .campaigns
             .iter()
             .filter(|campaign| campaign.life() == Life::Running);
-        running.map(beat).collect()
+        let others = self.stand.iter().flat_map(|stand| stand.workers.iter());
+        running.map(beat).chain(others.cloned()).collect()
     }
 }
 

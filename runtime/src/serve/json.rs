@@ -9,6 +9,7 @@ use sandglass_exchange::Beat;
 use serde::Serialize;
 
 use super::joined::Joined;
+use super::meeting::Stand;
 use super::series::rates;
 use super::watch::{Life, Watch};
 use crate::event::{Counters, Ended};
@@ -31,7 +32,10 @@ pub struct Set {
     pub revision: String,
     /// In the order in which they were given.
     pub campaigns: Vec<Summary>,
-    /// Who works on them.
+    /// Where campaigns meet, if that is served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meeting: Option<Stand>,
+    /// Who works on them, here or there.
     pub workers: Vec<Beat>,
 }
 
@@ -127,6 +131,7 @@ pub fn set(joined: &Joined) -> Set {
         format: FORMAT,
         revision: String::new(),
         campaigns: campaigns.map(|(index, one)| summary(index, one)).collect(),
+        meeting: joined.meeting().cloned(),
         workers: joined.workers(),
     };
     set.revision = revision(&set);

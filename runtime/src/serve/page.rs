@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use super::joined::Joined;
+use super::meeting::Stand;
 use super::series::Sample;
 use super::watch::{FoundOne, Life, Watch};
 use super::{json, route};
@@ -50,25 +51,90 @@ pub(super) fn set(joined: &Joined) -> String {
             .iter()
             .fold(0, |sum, one| sum.saturating_add(of(one)))
     };
-    let numbers = tiles(vec![
-        (number(count), "campaigns"),
-        (number(state.workers.len() as u64), "at work"),
-        (brief(total(|one| one.execs) as f64), "executions"),
-        (number(total(|one| one.bugs)), "bugs"),
-        (number(total(|one| one.slow)), "slow inputs"),
-    ]);
-    let mut list = String::new();
-    campaigns(&mut list, &state.campaigns);
-    let mut curves = String::new();
-    let all: Vec<Vec<Sample>> = joined.campaigns().iter().map(Watch::samples).collect();
-    charts::of_set(&mut curves, &all);
-    let mut body = format!("<h1>{}</h1>\n", escape(&plural(count, "campaign")));
-    section(&mut body, "numbers", &numbers);
-    section(&mut body, "campaigns", &list);
-    body.push_str(AXES);
-    section(&mut body, "curves", &curves);
+    let mut numbers = vec![(number(state.workers.len() as u64), "at work")];
+    if count > 0 {
+        numbers.extend([
+            (number(count), "campaigns"),
+            (brief(total(|one| one.execs) as f64), "executions"),
+            (number(total(|one| one.bugs)), "bugs"),
+            (number(total(|one| one.slow)), "slow inputs"),
+        ]);
+    }
+    let title = match count {
+        0 => "Campaigns that meet".to_owned(),
+        n => plural(n, "campaign"),
+    };
+    let mut body = format!("<h1>{}</h1>\n", escape(&title));
+    section(&mut body, "numbers", &tiles(numbers));
+    if let Some(stand) = &state.meeting {
+        section(&mut body, "meeting", &meeting(stand));
+    }
+    if count > 0 {
+        let mut list = String::new();
+        campaigns(&mut list, &state.campaigns);
+        section(&mut body, "campaigns", &list);
+        let mut curves = String::new();
+        let all: Vec<Vec<Sample>> = joined.campaigns().iter().map(Watch::samples).collect();
+        charts::of_set(&mut curves, &all);
+        body.push_str(AXES);
+        section(&mut body, "curves", &curves);
+    }
     section(&mut body, "workers", &workers(joined));
     document("campaigns", "/state.json", &state.revision, &body)
+}
+
+/// Where campaigns meet, as they say that it is.
+fn meeting(stand: &Stand) -> String {
+    let mut html = String::from("<h2>Where campaigns meet</h2>\n");
+    let (state, word) = match stand.is_there {
+        true => ("running", "there"),
+        false => ("silent", "away"),
+    };
+    let why = stand.why.as_ref().map(|why| format!(": {why}"));
+    let _ = writeln!(
+        html,
+        "<p><b class=\"state {state}\">{word}</b> {}{}</p>",
+        escape(&printable(&stand.place)),
+        escape(&printable(&why.unwrap_or_default()))
+    );
+    let edges = stand.modules.iter().map(|one| one.edges).max();
+    let more = if stand.is_behind { "+" } else { "" };
+    html.push_str(&tiles(vec![
+        (format!("{}{more}", number(stand.entries)), "entries"),
+        (number(edges.unwrap_or(0)), "edges claimed"),
+        (number(stand.findings_total), "findings"),
+        (number(stand.refused), "refused"),
+    ]));
+    html.push_str(
+        "<p>What is claimed here, nobody here has run: <code>sandglass audit</code> does.</p>\n",
+    );
+    if stand.modules.len() > 1 {
+        let rows = stand.modules.iter();
+        let rows =
+            rows.map(|one| vec![escape(&one.module), number(one.entries), number(one.edges)]);
+        table(&mut html, &["@module", "#entries", "#edges"], rows);
+    }
+    if !stand.findings.is_empty() {
+        let rows = stand.findings.iter().take(ROWS_MAX).map(|one| {
+            vec![
+                escape(&printable(&one.name)),
+                number(one.input_bytes),
+                escape(&printable(&one.worker)),
+                escape(&one.module),
+            ]
+        });
+        table(
+            &mut html,
+            &["@finding", "#bytes", "@found by", "@module"],
+            rows,
+        );
+        rest(
+            &mut html,
+            usize::try_from(stand.findings_total).unwrap_or(usize::MAX),
+            ROWS_MAX,
+        );
+    }
+    html
 }
 
 fn campaigns(body: &mut String, campaigns: &[json::Summary]) {
@@ -128,9 +194,10 @@ pub(super) fn campaign(joined: &Joined, index: usize, watch: &Watch) -> String {
 
 /// The way to all campaigns, if there are several.
 fn up(joined: &Joined) -> String {
-    match joined.campaigns() {
-        [_] => String::new(),
-        all => format!(
+    match (joined.campaigns(), joined.meeting()) {
+        ([_], None) => String::new(),
+        ([_], Some(_)) => "<p><a href=\"/\">Where campaigns meet</a></p>\n".to_owned(),
+        (all, _) => format!(
             "<p><a href=\"/\">All {} campaigns</a></p>\n",
             number(all.len() as u64)
         ),

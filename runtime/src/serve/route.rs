@@ -55,7 +55,9 @@ pub(super) fn route(joined: &Joined, path: &str) -> Found {
     };
     let response = match parts[..] {
         [""] => match joined.campaigns() {
-            [only] => Some(Response::html(page::campaign(joined, 0, only))),
+            [only] if joined.meeting().is_none() => {
+                Some(Response::html(page::campaign(joined, 0, only)))
+            }
             _ => Some(Response::html(page::set(joined))),
         },
         ["state.json"] => Some(as_json(&json::set(joined))),

@@ -152,7 +152,7 @@ impl FindingRecord {
 
 impl FindingFiles {
     /// Writes the folder into `findings` through `tmp` and forces it to disk.
-    pub(super) fn write(&self, tmp: &Path, findings: &Path) -> Result<()> {
+    pub(crate) fn write(&self, tmp: &Path, findings: &Path) -> Result<()> {
         let name = self.record.folder_name();
         let place = findings.join(&name);
         if place.join("finding.json").exists() {

@@ -5,11 +5,14 @@
 //! CORPUS_<campaign>   c.<campaign>.<entry>         an entry; the first stays
 //! CHUNK_<campaign>    k.<campaign>.<blake3>        part of a record too large for one message
 //! VALUE_<campaign>    v.<campaign>.<key>           a value; the last stays
-//! WORK_<campaign>     w.<campaign>.<job>           a job that nobody has finished
+//! WORK_<campaign>     w.<campaign>.<queue>.<job>   a job that nobody has finished
 //! RESULT_<campaign>   r.<campaign>.<job>           its result; the first stays
 //! POISON_<campaign>   p.<campaign>.<job>           a job handed out too often
 //! BEAT_<campaign>     b.<campaign>.<worker>        its last sign of life, for 30 seconds
 //! ```
+//!
+//! A queue is three tokens, `<version>.<module>.<fuel>`: of the record, of the worker that can do it. Each has a
+//! consumer of its own, so no job is ever handed to somebody who cannot do it, or cannot read it.
 //!
 //! Plain streams: the key-value helper of async-nats 0.51 cannot talk to nats-server 2.9.
 
@@ -17,13 +20,18 @@ use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use sandglass_exchange::Able;
+use sandglass_exchange::codec::VERSION;
 use sandglass_exchange::exchange::{DELIVERIES_MOST, LIVE};
 
 /// Bytes of a message; what is larger lies in chunks. Two thirds of what a server takes by default:
 /// it comes back in base64.
 pub(crate) const MESSAGE_BYTES: usize = 512 << 10;
-/// The consumer that hands out jobs, shared by all.
-pub(crate) const WORKERS: &str = "workers";
+/// What the name of a consumer that hands out jobs begins with.
+const WORKERS: &str = "workers-";
+/// A queue that nobody asked anything of for so long is forgotten by the server, with its counts of
+/// deliveries; its jobs stay. No lease is longer.
+const QUEUE_KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// A kind of message, and the stream that holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +69,75 @@ impl Place {
         }
     }
 
+    /// The names of all messages there.
+    pub(crate) fn all(self) -> &'static str {
+        match self {
+            Place::Work => "*.*.*.*",
+            _ => "*",
+        }
+    }
+
     /// Whether a later message of the same subject takes the place of the first.
     fn is_replaced(self) -> bool {
         matches!(self, Place::Value | Place::Beat)
     }
+}
+
+/// Jobs that are handed out together: the same workers can do them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Queue {
+    /// Half of the hash, in hexadecimal digits: names of consumers are short.
+    module: String,
+    /// Fuel of one execution.
+    fuel: u64,
+}
+
+impl Queue {
+    /// Of a job that needs this much.
+    pub(crate) fn of(needed: &Able) -> Queue {
+        Queue {
+            module: half(needed),
+            fuel: needed.fuel_most,
+        }
+    }
+
+    /// What a job is called in the queue; `*` is all of them.
+    pub(crate) fn name(&self, job: &str) -> String {
+        format!("{VERSION}.{}.{}.{job}", self.module, self.fuel)
+    }
+
+    /// The queue in which a job of that name lies, if it is one for whoever can do so much.
+    pub(crate) fn read(name: &str, able: &Able) -> Option<Queue> {
+        let (queue, job) = name.rsplit_once('.')?;
+        let (_, fuel) = queue.rsplit_once('.')?;
+        let needed = Able {
+            fuel_most: fuel.parse().ok()?,
+            ..*able
+        };
+        let queue = Queue::of(&needed);
+        // One number has one spelling.
+        (queue.is_for(able) && queue.name(job) == name).then_some(queue)
+    }
+
+    /// Whether whoever can do so much can do its jobs.
+    pub(crate) fn is_for(&self, able: &Able) -> bool {
+        self.module == half(able) && self.fuel <= able.fuel_most
+    }
+
+    /// Its consumer.
+    pub(crate) fn consumer(&self) -> String {
+        format!("{WORKERS}{}-{}", self.module, self.fuel)
+    }
+}
+
+/// Names of all jobs of a module, whatever fuel they ask for.
+pub(crate) fn jobs_of(able: &Able) -> String {
+    format!("{VERSION}.{}.*.*", half(able))
+}
+
+fn half(able: &Able) -> String {
+    let hex = blake3::Hash::from_bytes(able.module).to_hex();
+    hex[..32].to_owned()
 }
 
 /// Names for one campaign.
@@ -100,7 +173,7 @@ impl Layout {
 
     /// What acknowledgements of jobs begin with.
     pub(crate) fn lease_prefix(&self) -> String {
-        format!("$JS.ACK.{}.{WORKERS}.", self.stream(Place::Work))
+        format!("$JS.ACK.{}.{WORKERS}", self.stream(Place::Work))
     }
 
     pub(crate) fn config(&self, place: Place) -> Config {
@@ -118,7 +191,7 @@ impl Layout {
         };
         Config {
             name: self.stream(place),
-            subjects: vec![self.subject(place, "*")],
+            subjects: vec![self.subject(place, place.all())],
             max_messages_per_subject: 1,
             discard,
             discard_new_per_subject: !place.is_replaced(),
@@ -131,9 +204,11 @@ impl Layout {
         }
     }
 
-    pub(crate) fn workers(&self, ack_wait: Duration) -> pull::Config {
+    pub(crate) fn workers(&self, queue: &Queue, ack_wait: Duration) -> pull::Config {
         pull::Config {
-            durable_name: Some(WORKERS.into()),
+            durable_name: Some(queue.consumer()),
+            filter_subject: self.subject(Place::Work, &queue.name("*")),
+            inactive_threshold: QUEUE_KEPT,
             ack_policy: AckPolicy::Explicit,
             ack_wait,
             // One more than we hand out: whoever gets it then puts it among the poisoned.
@@ -169,6 +244,28 @@ mod tests {
             assert_eq!(Layout::new("other").name(place, &subject), None);
         }
         assert_eq!(layout.name(Place::Corpus, "k.png.abc"), None);
+    }
+
+    #[test]
+    fn a_queue_is_of_one_module_and_read_by_who_can_do_its_jobs() {
+        let able = |first: u8, fuel_most| {
+            let mut module = [7; 32];
+            module[0] = first;
+            Able { module, fuel_most }
+        };
+        let queue = Queue::of(&able(1, 100));
+        let name = queue.name("abc");
+        assert_eq!(name, "1.01070707070707070707070707070707.100.abc");
+        assert_eq!(Queue::read(&name, &able(1, 100)), Some(queue));
+        assert_eq!(Queue::read(&name, &able(1, 99)), None);
+        assert_eq!(Queue::read(&name, &able(2, 100)), None);
+        for other in [
+            name.replace(".100.", ".0100."),
+            name.replacen('1', "2", 1),
+            "abc".to_owned(),
+        ] {
+            assert_eq!(Queue::read(&other, &able(1, 100)), None, "{other}");
+        }
     }
 
     #[test]

@@ -200,7 +200,6 @@ impl Supervisor {
         }
         let work = async {
             let created = try_join_all(Place::ALL.map(|place| self.stream(place))).await?;
-            self.workers().await?;
             Ok(State::Ready(Session {
                 generation,
                 corpus: created[0],
@@ -234,22 +233,6 @@ impl Supervisor {
             )));
         }
         Ok(found.created.unix_timestamp_nanos() as u64)
-    }
-
-    /// Makes the consumer that hands out jobs. One that is there keeps its settings.
-    async fn workers(&self) -> Result<(), State> {
-        let stream = self.layout.stream(Place::Work);
-        let config = self.layout.workers(self.settings.ack_wait);
-        let stream = self
-            .jetstream
-            .get_stream_no_info(stream)
-            .await
-            .map_err(away)?;
-        stream
-            .get_or_create_consumer(layout::WORKERS, config)
-            .await
-            .map(drop)
-            .map_err(away)
     }
 
     fn trouble(&self) -> String {

@@ -12,21 +12,21 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sandglass_exchange::codec::{TAIL_BYTES, VALUE_BYTES_MOST, encode_checked};
 use sandglass_exchange::exchange::DELIVERIES_MOST;
 use sandglass_exchange::{
-    Beat, Claim, Current, Cursor, Entry, EntryId, Error, Exchange, Job, JobId, JobResult, Key,
-    Malformed, Offered, Record, Revision, decode,
+    Able, Beat, Claim, Current, Cursor, Entry, EntryId, Error, Exchange, Job, JobId, JobResult,
+    Key, Malformed, Offered, Record, Revision, decode,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use crate::address::Address;
-use crate::layout::Place;
+use crate::layout::{Place, Queue};
 use crate::lease;
 use crate::link::{Link, Session, State};
 use crate::peer::{At, Peer, Put, Stored};
 
 /// Messages on their way at once while reading.
 const WINDOW: usize = 64;
-/// Jobs that one claim looks at before it says that there are none.
+/// Jobs of one queue that a claim looks at before it says that there are none.
 const LOOKS: usize = 16;
 /// Workers that [`Exchange::live`] tells at most.
 const LIVE_MOST: usize = 10_000;
@@ -78,7 +78,7 @@ impl Nats {
             .map_err(failed)?;
         let handle = runtime.handle().clone();
         let link = runtime.block_on(Link::open(address, settings));
-        let peer = Arc::new(Peer::new(link.map_err(Error::Failed)?));
+        let peer = Arc::new(Peer::new(link.map_err(Error::Failed)?, settings.ack_wait));
         let (stop, stopped) = oneshot::channel::<()>();
         let (leases, client) = (peer.leases.clone(), peer.link.client.clone());
         let every = settings.ack_wait / 3;
@@ -203,12 +203,13 @@ impl Exchange for Nats {
                     return Ok(Offered::Known);
                 }
             }
-            peer.keep(Place::Work, &name, &record).await
+            let queue = Queue::of(&Able::needed(job));
+            peer.keep(Place::Work, &queue.name(&name), &record).await
         })
     }
 
-    fn claim(&mut self, lease: Duration) -> Result<Option<Claim>, Error> {
-        self.run(async |peer, _| claim(peer, lease).await)
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
+        self.run(async |peer, _| claim(peer, able, lease).await)
     }
 
     fn extend(&mut self, claim: &Claim) -> Result<(), Error> {
@@ -313,7 +314,10 @@ impl Nats {
         let numbers = claim
             .token
             .strip_prefix(&self.peer.link.layout.lease_prefix());
-        let is_mark = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let is_mark = |s: &str| {
+            s.bytes()
+                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'.' | b'-'))
+        };
         match numbers {
             Some(numbers) if is_mark(numbers) && !numbers.is_empty() => Ok(claim.token.clone()),
             _ => Err(Error::Refused("a claim that was never made here".into())),
@@ -344,13 +348,29 @@ async fn result(peer: &Peer, job: JobId) -> Result<Option<JobResult>, Error> {
     believe(peer, stored, |result: &JobResult| result.job == job).await
 }
 
-async fn claim(peer: &Peer, lease: Duration) -> Result<Option<Claim>, Error> {
+/// A job that we can do: of the queues that we know, or else of those that there are now.
+async fn claim(peer: &Peer, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
+    for queue in peer.known_queues(able) {
+        if let Some(claim) = claim_of(peer, &queue, lease).await? {
+            return Ok(Some(claim));
+        }
+    }
+    for queue in peer.new_queues(able).await? {
+        if let Some(claim) = claim_of(peer, &queue, lease).await? {
+            return Ok(Some(claim));
+        }
+    }
+    Ok(None)
+}
+
+async fn claim_of(peer: &Peer, queue: &Queue, lease: Duration) -> Result<Option<Claim>, Error> {
     for _ in 0..LOOKS {
-        let Some(handed) = peer.next_job().await? else {
+        let Some(handed) = peer.next_job(queue).await? else {
             return Ok(None);
         };
         let name = peer.link.layout.name(Place::Work, &handed.subject);
-        let Some(id) = name.and_then(JobId::from_hex) else {
+        let id = name.and_then(|name| name.rsplit('.').next());
+        let Some(id) = id.and_then(JobId::from_hex) else {
             peer.refuse();
             peer.end_job(&handed.token).await?;
             continue;
@@ -359,18 +379,12 @@ async fn claim(peer: &Peer, lease: Duration) -> Result<Option<Claim>, Error> {
             None => Err(Malformed::Bytes("no body".into())),
             Some(record) => decode::<Job>(&record),
         };
-        let job = match job {
-            Ok(job) if job.id() == id => job,
-            // Somebody newer asks for it, and somebody newer may do it.
-            Err(Malformed::Version(_)) => {
-                peer.refuse();
-                continue;
-            }
-            _ => {
-                peer.refuse();
-                peer.end_job(&handed.token).await?;
-                continue;
-            }
+        // Whoever is newer asks for it in a queue of another version.
+        let is_its = |job: &Job| job.id() == id && Queue::of(&Able::needed(job)) == *queue;
+        let Some(job) = job.ok().filter(is_its) else {
+            peer.refuse();
+            peer.end_job(&handed.token).await?;
+            continue;
         };
         // Somebody finished it, and could not say so to the queue.
         if peer.last(Place::Result, &id.hex()).await?.is_some() {

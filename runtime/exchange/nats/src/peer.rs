@@ -5,8 +5,11 @@
 //! on as it is, ends the connection of every client that asks for it. That cannot be avoided for jobs,
 //! which are handed out by a consumer; there the number of deliveries is bounded.
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_nats::Request;
 use async_nats::client::RequestErrorKind;
@@ -16,15 +19,17 @@ use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind
 use async_nats::jetstream::{self, ErrorCode};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sandglass_exchange::codec::RECORD_BYTES_MOST;
-use sandglass_exchange::{Error, Hash, Offered};
+use sandglass_exchange::{Able, Error, Hash, Offered};
 
 use crate::body::{self, Body};
-use crate::layout::{Place, WORKERS};
+use crate::layout::{Place, Queue, jobs_of};
 use crate::lease::Leases;
 use crate::link::Link;
 
 /// Chunks of one record that are on their way at once.
 const CHUNKS_WINDOW: usize = 8;
+/// Queues of one module that are asked for jobs: as many kinds of fuel. Those that ask for least come first.
+const QUEUES_MOST: usize = 64;
 /// Asks a consumer for one message, if it has one.
 const ONE: &str = r#"{"batch":1,"no_wait":true}"#;
 /// Says that a job is done, or that nobody shall have it.
@@ -66,14 +71,20 @@ pub(crate) enum Put {
 pub(crate) struct Peer {
     pub(crate) link: Link,
     pub(crate) leases: Leases,
+    /// Silence after which a job goes to somebody else.
+    ack_wait: Duration,
+    /// Those that were there when we looked last.
+    queues: Mutex<BTreeSet<Queue>>,
     refused: AtomicU64,
 }
 
 impl Peer {
-    pub(crate) fn new(link: Link) -> Peer {
+    pub(crate) fn new(link: Link, ack_wait: Duration) -> Peer {
         Peer {
             link,
             leases: Leases::default(),
+            ack_wait,
+            queues: Mutex::default(),
             refused: AtomicU64::new(0),
         }
     }
@@ -249,9 +260,13 @@ impl Peer {
 
     /// Names of all messages there, ascending.
     pub(crate) async fn names(&self, place: Place) -> Result<Vec<String>, Error> {
+        self.names_like(place, place.all()).await
+    }
+
+    async fn names_like(&self, place: Place, pattern: &str) -> Result<Vec<String>, Error> {
         let stream = self.stream(place).await?;
-        let all = self.link.layout.subject(place, "*");
-        let subjects = stream.info_with_subjects(all).await.map_err(away)?;
+        let like = self.link.layout.subject(place, pattern);
+        let subjects = stream.info_with_subjects(like).await.map_err(away)?;
         let subjects: Vec<(String, usize)> = subjects.try_collect().await.map_err(away)?;
         let name = |subject: &str| self.link.layout.name(place, subject).map(str::to_owned);
         let mut names: Vec<String> = subjects.iter().filter_map(|(s, _)| name(s)).collect();
@@ -259,10 +274,42 @@ impl Peer {
         Ok(names)
     }
 
-    /// A job that nobody has.
-    pub(crate) async fn next_job(&self) -> Result<Option<Handed>, Error> {
+    /// Queues of jobs that we can do, as far as we know.
+    pub(crate) fn known_queues(&self, able: &Able) -> Vec<Queue> {
+        let queues = self.queues();
+        let ours = queues.iter().filter(|queue| queue.is_for(able));
+        ours.cloned().collect()
+    }
+
+    /// Looks which queues of jobs there are that we can do; tells those that are news.
+    pub(crate) async fn new_queues(&self, able: &Able) -> Result<Vec<Queue>, Error> {
+        let names = self.names_like(Place::Work, &jobs_of(able)).await?;
+        let found = names.iter().filter_map(|name| Queue::read(name, able));
+        let found: BTreeSet<Queue> = found.collect();
+        let known = self.known_queues(able);
+        let news = found.iter().take(QUEUES_MOST);
+        let news: Vec<Queue> = news.filter(|q| !known.contains(q)).cloned().collect();
+        let stream = self.stream(Place::Work).await?;
+        for queue in &news {
+            let config = self.link.layout.workers(queue, self.ack_wait);
+            let name = queue.consumer();
+            let made = stream.get_or_create_consumer(&name, config).await;
+            made.map(drop).map_err(away)?;
+        }
+        let mut queues = self.queues();
+        queues.retain(|queue| !queue.is_for(able));
+        queues.extend(found.into_iter().take(QUEUES_MOST));
+        Ok(news)
+    }
+
+    fn queues(&self) -> MutexGuard<'_, BTreeSet<Queue>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job of a queue that nobody has.
+    pub(crate) async fn next_job(&self, queue: &Queue) -> Result<Option<Handed>, Error> {
         let stream = self.link.layout.stream(Place::Work);
-        let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{WORKERS}");
+        let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{}", queue.consumer());
         // In an inbox of its own: a job arrives under its own subject, by which the client's shared one
         // would not know whose answer it is.
         let client = &self.link.client;
@@ -271,6 +318,8 @@ impl Peer {
             // What a message with a forged status looks like, too.
             Err(e) if e.kind() == RequestErrorKind::NoResponders => {
                 self.confirm(Place::Work).await?;
+                // If it is gone: made again when it is found again.
+                self.queues().remove(queue);
                 return Ok(None);
             }
             other => other.map_err(away)?,

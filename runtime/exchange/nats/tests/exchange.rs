@@ -8,6 +8,7 @@ mod world;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::{
     Cursor, Entry, Error, Exchange, Job, JobKind, JobResult, Key, Offered, Revision, conformance,
 };
@@ -54,7 +55,7 @@ fn large_records_pass() {
         settings: vec![],
     };
     assert_eq!(retry(|| a.submit(&job)), Offered::New);
-    let claim = retry(|| b.claim(Duration::from_secs(60))).expect("a job");
+    let claim = retry(|| b.claim(&ABLE, Duration::from_secs(60))).expect("a job");
     assert_eq!(claim.job, job);
     let result = JobResult {
         job: claim.id,

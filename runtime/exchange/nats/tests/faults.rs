@@ -296,7 +296,7 @@ fn a_job_whose_worker_dies_is_done_by_another() {
         "the dead worker's job was handed on"
     );
     assert_eq!(retry(|| client.submit(&jobs[0])), Offered::Known);
-    assert!(retry(|| client.claim(Duration::from_secs(1))).is_none());
+    assert!(retry(|| client.claim(&support::ABLE, Duration::from_secs(1))).is_none());
     assert!(retry(|| client.poisoned()).is_empty());
 }
 
@@ -321,7 +321,7 @@ fn a_worker_that_sleeps_past_its_lease_changes_nothing() {
     });
     assert_eq!(results(&mut client, &jobs), first);
     assert_eq!(first.len(), 1);
-    assert!(retry(|| client.claim(Duration::from_secs(1))).is_none());
+    assert!(retry(|| client.claim(&support::ABLE, Duration::from_secs(1))).is_none());
     sleeper.stop();
     other.stop();
 }
@@ -335,12 +335,12 @@ fn a_lease_outlasts_the_servers_patience() {
     let mut client = world.join("test");
     retry(|| client.submit(&job(1, &[])));
     let lease = 3 * world::SETTINGS.ack_wait;
-    let claim = retry(|| client.claim(lease)).expect("a job");
+    let claim = retry(|| client.claim(&support::ABLE, lease)).expect("a job");
     let mut other = world.join("test");
     let started = std::time::Instant::now();
     let mut again = None;
     until("the lease ends", || {
-        again = retry(|| other.claim(lease));
+        again = retry(|| other.claim(&support::ABLE, lease));
         again.is_some()
     });
     assert!(started.elapsed() + world::SETTINGS.ack_wait > lease);

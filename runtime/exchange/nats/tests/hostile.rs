@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::{
     Beat, Entry, Exchange, Job, JobKind, JobResult, Key, Offered, Revision, WorkerId, encode,
 };
@@ -54,6 +55,26 @@ impl Enemy {
         self.send(payload);
         self.send(b"\r\n");
         self.settle();
+    }
+
+    /// What the server answers.
+    fn ask(&mut self, subject: &str, payload: &str) -> String {
+        let ask = format!(
+            "SUB inbox 1\r\nPUB {subject} inbox {}\r\n{payload}\r\n",
+            payload.len()
+        );
+        self.send(ask.as_bytes());
+        let mut line = String::new();
+        while !line.starts_with("MSG ") {
+            line.clear();
+            assert!(
+                self.reader.read_line(&mut line).expect("a server") > 0,
+                "thrown out"
+            );
+        }
+        line.clear();
+        self.reader.read_line(&mut line).expect("a server");
+        line
     }
 
     /// Waits until the server has read everything.
@@ -194,7 +215,13 @@ fn job(number: u8) -> Job {
 }
 
 fn name(job: &Job) -> String {
-    format!("w.test.{}", job.id().hex())
+    name_of(1, job)
+}
+
+/// The subject of a job whose record has that version.
+fn name_of(version: u8, job: &Job) -> String {
+    let module = "01".repeat(16);
+    format!("w.test.{version}.{module}.0.{}", job.id().hex())
 }
 
 #[test]
@@ -205,21 +232,49 @@ fn jobs_of_an_enemy_are_thrown_away_and_newer_ones_left_to_newer_workers() {
     let world = World::new();
     let mut client = world.join("test");
     let mut enemy = Enemy::new(&world);
+    // These are in nobody's queue.
     enemy.publish("w.test.nonsense", b"x");
+    enemy.publish("w.test.1.a.b.c", b"x");
+    let queue = name(&job(1))
+        .rsplit_once('.')
+        .expect("a queue")
+        .0
+        .to_owned();
+    enemy.publish(&format!("{queue}.nonsense"), b"x");
+    let of_another = Job {
+        module: [2; 32],
+        ..job(6)
+    };
+    enemy.publish(&name(&of_another), &whole(&encode(&of_another)));
     enemy.publish(&name(&job(1)), &whole(b"\x01\x02garbage"));
     enemy.publish(&name(&job(2)), &whole(&encode(&job(3))));
     let mut newer = whole(&encode(&job(4)));
     newer[1] = 2;
+    // In its own queue, and where it cannot be.
+    enemy.publish(&name_of(2, &job(4)), &newer);
     enemy.publish(&name(&job(4)), &newer);
     retry(|| client.submit(&job(5)));
-    let claim = retry(|| client.claim(Duration::from_secs(60))).expect("the honest job");
+    let claim = retry(|| client.claim(&ABLE, Duration::from_secs(60))).expect("the honest job");
     assert_eq!(claim.job, job(5));
-    assert_eq!(client.refused(), 4);
-    // What was thrown away can be asked for again; what is newer is still there.
-    until("it is off the queue", || {
-        retry(|| client.submit(&job(1))) == Offered::New
-    });
-    assert_eq!(retry(|| client.submit(&job(4))), Offered::Known);
+    assert_eq!(client.refused(), 5);
+    // What was thrown away can be asked for again.
+    for thrown in [job(1), job(4)] {
+        until("it is off the queue", || {
+            retry(|| client.submit(&thrown)) == Offered::New
+        });
+    }
+    // Whoever is newer still has its job, however often we have looked.
+    for _ in 0..20 {
+        retry(|| client.claim(&ABLE, Duration::from_secs(60)));
+    }
+    let state = enemy.ask(
+        "$JS.API.STREAM.INFO.WORK_test",
+        r#"{"subjects_filter":"w.test.2.>"}"#,
+    );
+    assert!(
+        state.contains(&format!("\"{}\":1", name_of(2, &job(4)))),
+        "{state}"
+    );
 }
 
 #[test]
@@ -231,7 +286,7 @@ fn leases_played_back_change_nothing_that_cannot_be_asked_for_again() {
     let mut client = world.join("test");
     let mut enemy = Enemy::new(&world);
     retry(|| client.submit(&job(1)));
-    let claim = retry(|| client.claim(Duration::from_secs(60))).expect("a job");
+    let claim = retry(|| client.claim(&ABLE, Duration::from_secs(60))).expect("a job");
     let result = JobResult {
         job: claim.id,
         outcome: Ok(b"honest".to_vec()),
@@ -254,7 +309,7 @@ fn leases_played_back_change_nothing_that_cannot_be_asked_for_again() {
     );
     assert_eq!(retry(|| client.result(claim.id)), Some(result));
     until("the second asking ends without work", || {
-        retry(|| client.claim(Duration::from_secs(60))).is_none()
+        retry(|| client.claim(&ABLE, Duration::from_secs(60))).is_none()
     });
     // A claim that was never made here becomes no subject.
     let mut wrong = claim.clone();
@@ -288,7 +343,7 @@ fn a_job_with_broken_headers_breaks_connections_but_not_for_ever() {
     until("the honest job", || {
         claimed = claimed
             .take()
-            .or_else(|| retry(|| client.claim(Duration::from_secs(60))));
+            .or_else(|| retry(|| client.claim(&ABLE, Duration::from_secs(60))));
         claimed.is_some()
     });
     assert_eq!(claimed.expect("a job").job, job(2));

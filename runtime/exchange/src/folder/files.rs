@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::FILES_MOST;
 use crate::Error;
@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The folder's small files.
 pub(super) struct Files {
     root: PathBuf,
-    worker: WorkerId,
+    /// Whoever looks on has no name here.
+    worker: Option<WorkerId>,
     written: Cell<u64>,
 }
 
@@ -42,7 +43,7 @@ impl Files {
     pub(super) fn open(root: &Path, worker: &WorkerId) -> Result<Files, Error> {
         let files = Files {
             root: root.to_owned(),
-            worker: worker.clone(),
+            worker: Some(worker.clone()),
             written: Cell::new(0),
         };
         files.is_marked()?;
@@ -51,6 +52,22 @@ impl Files {
             fs::create_dir_all(&path).map_err(|e| failed(&path, &e))?;
         }
         Ok(files)
+    }
+
+    /// Of a folder that is one already; nothing is made.
+    pub(super) fn look_on(root: &Path) -> Result<Files, Error> {
+        let files = Files {
+            root: root.to_owned(),
+            worker: None,
+            written: Cell::new(0),
+        };
+        match files.is_marked()? {
+            true => Ok(files),
+            false => Err(Error::Away(format!(
+                "{}: nobody has met there yet",
+                root.display()
+            ))),
+        }
     }
 
     /// Says what the folder is. Only who owns a shard may: others remove what the dead were writing.
@@ -156,12 +173,20 @@ impl Files {
 
     /// How long ago, by the file system's own clock, a file was written. For show only.
     pub(super) fn age(&self, folder: &str, name: &str) -> Option<Duration> {
-        let now = self.path("passing", &self.passing());
-        File::create(&now).ok()?;
         let written = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).ok();
-        let age = written(&now)?.duration_since(written(&self.path(folder, name))?);
-        let _gone_or_not = fs::remove_file(&now);
-        Some(age.unwrap_or_default())
+        let then = written(&self.path(folder, name))?;
+        let now = match &self.worker {
+            // Who writes nothing has only its own clock.
+            None => SystemTime::now(),
+            Some(_) => {
+                let now = self.path("passing", &self.passing());
+                File::create(&now).ok()?;
+                let at = written(&now);
+                let _gone_or_not = fs::remove_file(&now);
+                at?
+            }
+        };
+        Some(now.duration_since(then).unwrap_or_default())
     }
 
     /// Removes what workers that are dead now were writing; `is_dead` tells.
@@ -177,7 +202,8 @@ impl Files {
     fn passing(&self) -> String {
         let number = self.written.get();
         self.written.set(number + 1);
-        format!("{}.{number}", self.worker.0)
+        let worker = self.worker.as_ref().expect("who looks on writes nothing");
+        format!("{}.{number}", worker.0)
     }
 
     fn rename_into(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {

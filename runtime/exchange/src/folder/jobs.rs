@@ -10,7 +10,7 @@ use super::files::{Files, Found};
 use crate::codec::{self, Record, encode_checked};
 use crate::exchange::DELIVERIES_MOST;
 use crate::record::{Job, JobId, JobResult, WorkerId};
-use crate::{Claim, Error, Offered};
+use crate::{Able, Claim, Error, Offered};
 
 /// No lease is longer, whatever a file says.
 const LEASE_MOST: Duration = Duration::from_secs(24 * 3600);
@@ -22,6 +22,8 @@ pub(super) struct Jobs {
     worker: WorkerId,
     /// Leases of others, and since when their last sign of life is the last.
     watched: BTreeMap<JobId, (Lease, Instant)>,
+    /// What open jobs need that were read: those of others are not read again.
+    needed: BTreeMap<JobId, Able>,
     /// Jobs that were submitted since they were counted; nobody has counted yet.
     uncounted: Option<usize>,
 }
@@ -48,6 +50,7 @@ impl Jobs {
         Jobs {
             worker: worker.clone(),
             watched: BTreeMap::new(),
+            needed: BTreeMap::new(),
             uncounted: None,
         }
     }
@@ -55,7 +58,7 @@ impl Jobs {
     pub(super) fn submit(&mut self, files: &Files, job: &Job) -> Result<Offered, Error> {
         let bytes = encode_checked(job)?;
         let name = job.id().hex();
-        if read_job(files, job.id())?.is_some() {
+        if read_job(files, job.id())?.is_kept() {
             return Ok(Offered::Known);
         }
         if self.uncounted.is_none_or(|n| n >= COUNTED_EVERY) {
@@ -66,7 +69,7 @@ impl Jobs {
             self.uncounted = Some(0);
         }
         let _held = files.lock(&name)?;
-        if read_job(files, job.id())?.is_some() {
+        if read_job(files, job.id())?.is_kept() {
             return Ok(Offered::Known);
         }
         files.write("jobs", &name, &bytes)?;
@@ -77,12 +80,17 @@ impl Jobs {
     pub(super) fn claim(
         &mut self,
         files: &Files,
+        able: &Able,
         lease: Duration,
         refused: &mut u64,
     ) -> Result<Option<Claim>, Error> {
         let open = open_jobs(files)?;
         self.watched.retain(|id, _| open.binary_search(id).is_ok());
+        self.needed.retain(|id, _| open.binary_search(id).is_ok());
         for id in self.turned(&open) {
+            if self.needed.get(&id).is_some_and(|needed| !able.can(needed)) {
+                continue;
+            }
             let there = read_lease(files, id)?;
             if !self.is_free(id, there.as_ref()) {
                 continue;
@@ -94,10 +102,20 @@ impl Jobs {
                 tell_poison(files, id)?;
                 continue;
             }
-            let Some(job) = read_job(files, id)? else {
-                *refused += u64::from(drop_job(files, id)?);
-                continue;
+            let job = match read_job(files, id)? {
+                Read::Record(job) => job,
+                // Somebody newer may do it.
+                Read::Newer => continue,
+                Read::Nothing | Read::Damaged => {
+                    *refused += u64::from(drop_job(files, id)?);
+                    continue;
+                }
             };
+            let needed = Able::needed(&job);
+            self.needed.insert(id, needed);
+            if !able.can(&needed) {
+                continue;
+            }
             let taken = match self.take(files, id, there, lease) {
                 // Somebody is stopped while it holds this one's lock: there are others.
                 Err(Error::Away(_)) => None,
@@ -187,7 +205,7 @@ impl Jobs {
         }
         let name = claim.id.hex();
         let _held = files.lock(&name)?;
-        if read_result(files, claim.id)?.is_none() {
+        if !read_result(files, claim.id)?.is_kept() {
             files.write("results", &name, &bytes)?;
         }
         files.remove("leases", &name);
@@ -201,16 +219,19 @@ impl Jobs {
         id: JobId,
         refused: &mut u64,
     ) -> Result<Option<JobResult>, Error> {
-        let result = read_result(files, id)?;
-        if result.is_none() && files.exists("results", &id.hex()) {
-            let _held = files.lock(&id.hex())?;
-            if read_result(files, id)?.is_none() {
-                // Damaged: the job is to be done again.
-                *refused += 1;
-                files.remove("results", &id.hex());
-            }
+        match read_result(files, id)? {
+            Read::Record(result) => return Ok(Some(result)),
+            // Somebody newer has told it; we cannot read it.
+            Read::Nothing | Read::Newer => return Ok(None),
+            Read::Damaged => {}
         }
-        Ok(result)
+        let _held = files.lock(&id.hex())?;
+        if matches!(read_result(files, id)?, Read::Damaged) {
+            // The job is to be done again.
+            *refused += 1;
+            files.remove("results", &id.hex());
+        }
+        Ok(None)
     }
 
     pub(super) fn poisoned(&mut self, files: &Files) -> Result<Vec<JobId>, Error> {
@@ -248,32 +269,60 @@ fn open_jobs(files: &Files) -> Result<Vec<JobId>, Error> {
     Ok(open)
 }
 
-/// A record in a sealed file; `None` if there is none that can be believed.
-fn read<T: Record>(files: &Files, folder: &str, name: &str) -> Result<Option<T>, Error> {
-    match files.read(folder, name, T::BYTES_MOST)? {
-        Found::Body(body) => Ok(codec::decode(&body).ok()),
-        Found::Nothing | Found::Damaged => Ok(None),
+/// What a sealed file comes to.
+enum Read<T> {
+    /// It is not there.
+    Nothing,
+    /// Nobody can make anything of it.
+    Damaged,
+    /// It is whole, and of a version that we do not know.
+    Newer,
+    /// What it says.
+    Record(T),
+}
+
+impl<T> Read<T> {
+    /// Whether something is there that is not to be replaced.
+    fn is_kept(&self) -> bool {
+        matches!(self, Read::Newer | Read::Record(_))
     }
 }
 
-fn read_job(files: &Files, id: JobId) -> Result<Option<Job>, Error> {
-    let job: Option<Job> = read(files, "jobs", &id.hex())?;
-    Ok(job.filter(|job| job.id() == id))
+/// A record in a sealed file, if it is what its name says.
+fn read<T: Record>(
+    files: &Files,
+    folder: &str,
+    id: JobId,
+    is_its: impl FnOnce(&T) -> bool,
+) -> Result<Read<T>, Error> {
+    let body = match files.read(folder, &id.hex(), T::BYTES_MOST)? {
+        Found::Body(body) => body,
+        Found::Nothing => return Ok(Read::Nothing),
+        Found::Damaged => return Ok(Read::Damaged),
+    };
+    Ok(match codec::decode(&body) {
+        Ok(record) if is_its(&record) => Read::Record(record),
+        Err(malformed) if malformed.is_newer() => Read::Newer,
+        Ok(_) | Err(_) => Read::Damaged,
+    })
+}
+
+fn read_job(files: &Files, id: JobId) -> Result<Read<Job>, Error> {
+    read(files, "jobs", id, |job: &Job| job.id() == id)
 }
 
 /// Removes a damaged job, if it is: whoever submits it again writes it again.
 fn drop_job(files: &Files, id: JobId) -> Result<bool, Error> {
     let _held = files.lock(&id.hex())?;
-    let is_damaged = read_job(files, id)?.is_none() && files.exists("jobs", &id.hex());
+    let is_damaged = matches!(read_job(files, id)?, Read::Damaged);
     if is_damaged {
         files.remove("jobs", &id.hex());
     }
     Ok(is_damaged)
 }
 
-fn read_result(files: &Files, id: JobId) -> Result<Option<JobResult>, Error> {
-    let result: Option<JobResult> = read(files, "results", &id.hex())?;
-    Ok(result.filter(|result| result.job == id))
+fn read_result(files: &Files, id: JobId) -> Result<Read<JobResult>, Error> {
+    read(files, "results", id, |result: &JobResult| result.job == id)
 }
 
 /// The lease of a job; a damaged one is none, and its count is lost.

@@ -24,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SUFFIX: &str = ".log";
 
 pub(super) struct Shards {
-    own: Log,
+    /// Nothing of one who looks on.
+    own: Option<Log>,
     /// Place of our own shard in a cursor.
     name: String,
     /// Entries that lie in shards up to `read`.
@@ -41,12 +42,21 @@ impl Shards {
         let own = own(&path)?;
         files.tidy(|name| is_dead(files, name))?;
         Ok(Shards {
-            own,
+            own: Some(own),
             name: worker.0.clone(),
+            ..Shards::looked_on()
+        })
+    }
+
+    /// Those of others, and none of our own.
+    pub(super) fn looked_on() -> Shards {
+        Shards {
+            own: None,
+            name: String::new(),
             known: HashSet::new(),
             read: BTreeMap::new(),
             sizes: BTreeMap::new(),
-        })
+        }
     }
 
     pub(super) fn offer(
@@ -57,7 +67,10 @@ impl Shards {
     ) -> Result<Offered, Error> {
         let bytes = encode_checked(entry)?;
         let path = path(files, &self.name);
-        if self.own.is_lost().map_err(|e| failed(&path, &e))? {
+        let Some(own) = &self.own else {
+            return Err(Error::Refused("no shard of ours".into()));
+        };
+        if own.is_lost().map_err(|e| failed(&path, &e))? {
             let what = format!("{}: removed or cut by somebody: join again", path.display());
             return Err(Error::Away(what));
         }
@@ -66,17 +79,18 @@ impl Shards {
         if self.known.contains(&id) {
             return Ok(Offered::Known);
         }
-        if self.known.len() >= ENTRIES_MOST || self.own.size() >= SHARD_BYTES_MOST {
-            let (entries, bytes) = (self.known.len(), self.own.size());
+        let own = self.own.as_mut().expect("looked at above");
+        if self.known.len() >= ENTRIES_MOST || own.size() >= SHARD_BYTES_MOST {
+            let (entries, bytes) = (self.known.len(), own.size());
             let what = format!("full: {entries} entries, {bytes} bytes of ours");
             return Err(Error::Refused(what));
         }
-        self.own.append(&bytes).map_err(|e| failed(&path, &e))?;
+        own.append(&bytes).map_err(|e| failed(&path, &e))?;
         self.known.insert(id);
         let mark = self.read.entry(self.name.clone()).or_default();
         // Unless there is damage before it, which somebody has to look at first.
-        if *mark + (bytes.len() + crate::frame::HEAD) as u64 == self.own.size() {
-            *mark = self.own.size();
+        if *mark + (bytes.len() + crate::frame::HEAD) as u64 == own.size() {
+            *mark = own.size();
         }
         Ok(Offered::New)
     }

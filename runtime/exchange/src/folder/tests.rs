@@ -5,7 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use super::*;
-use crate::conformance::{entry, job, result_of, tail_until};
+use crate::conformance::{ABLE, entry, job, result_of, tail_until};
+use crate::exchange::DELIVERIES_MOST;
 use crate::{Claim, codec};
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -123,7 +124,7 @@ fn a_job_is_claimed_by_one_of_many() {
                 folder.submit(&job(n)).unwrap();
             }
             together.wait();
-            ids.extend(folder.claim(LONG).unwrap().map(|claim| claim.id));
+            ids.extend(folder.claim(&ABLE, LONG).unwrap().map(|claim| claim.id));
             together.wait();
         }
         ids
@@ -174,16 +175,16 @@ fn damaged_files_are_left_out_counted_and_can_be_said_again() {
 
         a.submit(&job(1)).unwrap();
         damage(&only_file(path, "jobs"));
-        assert_eq!(a.claim(LONG).unwrap(), None);
+        assert_eq!(a.claim(&ABLE, LONG).unwrap(), None);
         assert_eq!(a.submit(&job(1)).unwrap(), Offered::New);
-        let claim = a.claim(LONG).unwrap().unwrap();
+        let claim = a.claim(&ABLE, LONG).unwrap().unwrap();
         damage(&only_file(path, "leases"));
-        let again = a.claim(LONG).unwrap().unwrap();
+        let again = a.claim(&ABLE, LONG).unwrap().unwrap();
         assert_eq!(again, Claim { ..claim.clone() });
         a.finish(&claim, &result_of(claim.id)).unwrap();
         damage(&only_file(path, "results"));
         assert_eq!(a.result(claim.id).unwrap(), None);
-        let again = a.claim(LONG).unwrap().unwrap();
+        let again = a.claim(&ABLE, LONG).unwrap().unwrap();
         a.finish(&again, &result_of(claim.id)).unwrap();
         let result = a.result(claim.id).unwrap();
         assert_eq!(result, Some(result_of(claim.id)));
@@ -193,6 +194,109 @@ fn damaged_files_are_left_out_counted_and_can_be_said_again() {
             fs::remove_file(only_file(path, name)).unwrap();
         }
     }
+}
+
+/// All files below a folder, and what is in them.
+fn everything(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let folders = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files = Vec::new();
+    for path in folders {
+        match path.is_dir() {
+            true => files.extend(everything(&path)),
+            false => files.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    files.sort_unstable();
+    files
+}
+
+#[test]
+fn whoever_looks_on_reads_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let away = Folder::look_on(path).err();
+    assert!(matches!(away, Some(Error::Away(_))), "{away:?}");
+    assert_eq!(everything(path), []);
+    let mut a = join(path, "a");
+    a.offer(&entry(b"x")).unwrap();
+    a.submit(&job(1)).unwrap();
+    let key = Key::new("k").unwrap();
+    a.put_if(&key, Revision(0), b"value").unwrap().unwrap();
+    let beat = Beat {
+        worker: WorkerId("a".into()),
+        doing: "fuzz".into(),
+        execs: 1,
+        corpus: 2,
+        edges: 3,
+        findings: 4,
+        refused: 5,
+    };
+    a.beat(&beat).unwrap();
+    let before = everything(path);
+    let mut looks_on = Folder::look_on(path).unwrap();
+    assert_eq!(all(&mut looks_on), [entry(b"x")]);
+    assert_eq!(looks_on.live().unwrap(), std::slice::from_ref(&beat));
+    assert_eq!(looks_on.keys().unwrap(), std::slice::from_ref(&key));
+    let there = looks_on.get(&key).unwrap();
+    assert_eq!(there.value.as_deref(), Some(&b"value"[..]));
+    let refused = [
+        looks_on.offer(&entry(b"y")).err(),
+        looks_on.submit(&job(2)).err(),
+        looks_on.claim(&ABLE, LONG).err(),
+        looks_on.result(job(1).id()).err(),
+        looks_on.poisoned().err(),
+        looks_on.put_if(&key, there.revision, b"").err(),
+        looks_on.beat(&beat).err(),
+    ];
+    for error in refused {
+        assert!(matches!(error, Some(Error::Refused(_))), "{error:?}");
+    }
+    assert_eq!(everything(path), before);
+    // And sees what comes.
+    a.offer(&entry(b"z")).unwrap();
+    assert_eq!(inputs(&mut looks_on), [b"x", b"z"]);
+}
+
+/// Says that a sealed file's record is of a later version.
+fn renew(path: &Path) {
+    let mut body = crate::frame::open(&fs::read(path).unwrap())
+        .unwrap()
+        .to_vec();
+    body[0] += 1;
+    fs::write(path, crate::frame::seal(&body)).unwrap();
+}
+
+/// Who is older than its neighbours leaves them their jobs and results.
+#[test]
+fn what_a_later_version_wrote_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut a = join(path, "a");
+    a.submit(&job(1)).unwrap();
+    let file = only_file(path, "jobs");
+    renew(&file);
+    let newer = fs::read(&file).unwrap();
+    for _ in 0..=DELIVERIES_MOST {
+        assert_eq!(a.claim(&ABLE, Duration::ZERO).unwrap(), None);
+    }
+    assert_eq!(a.poisoned().unwrap(), []);
+    assert_eq!(a.submit(&job(1)).unwrap(), Offered::Known);
+    assert_eq!(fs::read(&file).unwrap(), newer);
+    fs::remove_file(file).unwrap();
+
+    a.submit(&job(2)).unwrap();
+    let claim = a.claim(&ABLE, LONG).unwrap().unwrap();
+    a.finish(&claim, &result_of(claim.id)).unwrap();
+    let file = only_file(path, "results");
+    renew(&file);
+    let newer = fs::read(&file).unwrap();
+    assert_eq!(a.result(claim.id).unwrap(), None);
+    a.finish(&claim, &result_of(claim.id)).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), newer);
+    assert_eq!(a.claim(&ABLE, LONG).unwrap(), None);
+    assert_eq!(a.refused(), 0);
 }
 
 #[test]
@@ -313,22 +417,22 @@ fn clocks_that_jump_end_no_lease() {
     let mut a = join(folder.path(), "a");
     let mut b = join(folder.path(), "b");
     a.submit(&job(1)).unwrap();
-    let first = a.claim(LONG).unwrap().unwrap();
+    let first = a.claim(&ABLE, LONG).unwrap().unwrap();
     let years = Duration::from_secs(10 * 365 * 24 * 3600);
     let now = std::time::SystemTime::now();
     for time in [now - years, now + years] {
         set_clocks(folder.path(), time);
-        assert_eq!(b.claim(LONG).unwrap(), None);
+        assert_eq!(b.claim(&ABLE, LONG).unwrap(), None);
         a.extend(&first).unwrap();
         set_clocks(folder.path(), time);
-        assert_eq!(b.claim(LONG).unwrap(), None);
+        assert_eq!(b.claim(&ABLE, LONG).unwrap(), None);
     }
     a.finish(&first, &result_of(first.id)).unwrap();
     a.submit(&job(2)).unwrap();
-    a.claim(Duration::from_millis(1)).unwrap().unwrap();
+    a.claim(&ABLE, Duration::from_millis(1)).unwrap().unwrap();
     set_clocks(folder.path(), now + years);
     let since = std::time::Instant::now();
-    while b.claim(LONG).unwrap().is_none() {
+    while b.claim(&ABLE, LONG).unwrap().is_none() {
         assert!(since.elapsed() < Duration::from_secs(60));
     }
 }

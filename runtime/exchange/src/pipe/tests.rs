@@ -137,7 +137,7 @@ fn damaged_streams_do_no_harm() {
         plain_bytes(&Ask::Hello(VERSION)),
         plain_bytes(&Ask::Offer(codec::encode(&entry(b"x")))),
         plain_bytes(&Ask::Submit(codec::encode(&job(1)))),
-        plain_bytes(&Ask::Claim(1)),
+        plain_bytes(&Ask::Claim([1; 32], 9, 1)),
         plain_bytes(&Ask::Tail(vec![("arrived".into(), 0)], 3)),
         plain_bytes(&Ask::PutIf("k".into(), 0, vec![1])),
     ];

@@ -1,10 +1,11 @@
 //! The thread that speaks to the others, so that the campaign never waits for them.
 //!
 //! In: entries that the campaign offers, and its folder of findings. Out: entries that others offered, and
-//! notes for its user. While nobody is there it tries again, less and less often; whoever comes back to it
+//! notes for its user. Signs of life and findings never wait behind entries, of which there may be many. While nobody is there it tries again, less and less often; whoever comes back to it
 //! is told everything that is missing there, because the campaign's folder is the truth and this is not.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,6 +156,11 @@ pub(super) struct Link {
     there: BTreeSet<Short>,
     /// What the campaign was given.
     passed: BTreeSet<Short>,
+    /// Folders of findings that were told in this stay, and how many there were then.
+    told: BTreeSet<OsString>,
+    told_to: Option<u64>,
+    /// When it gave its last sign of life in this stay.
+    beaten: Option<Instant>,
     /// Whether the user was told that nobody is there.
     is_lost: bool,
     pause: Duration,
@@ -197,6 +203,9 @@ impl Link {
             takes,
             there: BTreeSet::new(),
             passed: BTreeSet::new(),
+            told: BTreeSet::new(),
+            told_to: None,
+            beaten: None,
             is_lost: false,
             pause: RETRY_LEAST,
         }
@@ -254,6 +263,9 @@ impl Link {
     /// Speaks to somebody who is there. Ends well when the campaign is over and all of it is told.
     fn stay(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
         meet(exchange, self.kind)?;
+        self.told.clear();
+        (self.told_to, self.beaten) = (None, None);
+        self.urgent(exchange)?;
         let mut cursor = self.catch_up(exchange)?;
         self.pause = RETRY_LEAST;
         if std::mem::take(&mut self.is_lost) {
@@ -261,29 +273,14 @@ impl Link {
                 .note(format!("{}: somebody is there again", self.place));
         }
         self.shared.stand(Standing::There);
-        let (mut findings, mut beaten) = (None, None::<Instant>);
         let mut poll = POLL_LEAST;
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
             let mut is_news = self.give(exchange)?;
-            let now = self.shared.findings.load(Ordering::Acquire);
-            if findings != Some(now) {
-                self.tell_findings(exchange)?;
-                findings = Some(now);
-            }
-            if is_over || beaten.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
-                let beat = self
-                    .shared
-                    .beat
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                let beat = beat.clone();
-                exchange.beat(&beat)?;
-                beaten = Some(Instant::now());
-            }
+            self.urgent(exchange)?;
             if is_over {
-                return Ok(());
+                return self.beat(exchange);
             }
             is_news |= self.take(exchange, &mut cursor)? > 0;
             poll = match is_news {
@@ -292,6 +289,32 @@ impl Link {
             };
             self.shared.offers.wait(poll, || self.shared.is_over());
         }
+    }
+
+    /// What must not wait: a sign of life if one is due, and findings that are new.
+    fn urgent(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+        self.beat_if_due(exchange)?;
+        let now = self.shared.findings.load(Ordering::Acquire);
+        if self.told_to != Some(now) {
+            self.tell_findings(exchange)?;
+            self.told_to = Some(now);
+        }
+        Ok(())
+    }
+
+    fn beat_if_due(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+        match self.beaten {
+            Some(at) if at.elapsed() < BEAT_EVERY => Ok(()),
+            _ => self.beat(exchange),
+        }
+    }
+
+    fn beat(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+        let beat = self.shared.beat.lock();
+        let beat = beat.unwrap_or_else(PoisonError::into_inner).clone();
+        exchange.beat(&beat)?;
+        self.beaten = Some(Instant::now());
+        Ok(())
     }
 
     /// Reads all that is there. If something is gone that was there before, everybody's entries are to be
@@ -319,22 +342,24 @@ impl Link {
             let id = short(entry.id());
             self.there.insert(id);
             if self.takes && entry.worker != self.me && self.passed.insert(id) {
-                self.hand_on(entry);
+                self.hand_on(exchange, entry)?;
             }
         }
         Ok(count)
     }
 
     /// Waits for room: the campaign takes what it is given when it has time.
-    fn hand_on(&self, mut entry: Entry) {
+    fn hand_on(&mut self, exchange: &mut dyn Exchange, mut entry: Entry) -> Result<(), Left> {
         let bytes = size(&entry);
         while !self.shared.is_full.load(Ordering::Acquire) {
             match self.shared.news.push(entry, bytes) {
-                Ok(()) => return,
+                Ok(()) => return Ok(()),
                 Err(back) => entry = back,
             }
+            self.urgent(exchange)?;
             std::thread::sleep(POLL_LEAST);
         }
+        Ok(())
     }
 
     /// Passes on what the campaign offers; whether there was anything.
@@ -342,6 +367,7 @@ impl Link {
         let mut is_any = false;
         while let Some(entry) = self.shared.offers.pop() {
             is_any = true;
+            self.urgent(exchange)?;
             if !self.there.insert(short(entry.id())) {
                 continue;
             }
@@ -357,13 +383,18 @@ impl Link {
         Ok(is_any)
     }
 
-    fn tell_findings(&self, exchange: &mut dyn Exchange) -> Result<(), Left> {
+    fn tell_findings(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
         // Without the folder there is no finding.
         let folders = std::fs::read_dir(&self.findings).into_iter().flatten();
         for folder in folders.flatten() {
+            let name = folder.file_name();
+            if self.told.contains(&name) {
+                continue;
+            }
             let Some((key, finding)) = finding::read(&folder.path(), self.module, &self.me) else {
                 continue;
             };
+            self.beat_if_due(exchange)?;
             match finding::put(exchange, &key, &finding) {
                 Ok(_) => {}
                 Err(Error::Refused(_)) => {
@@ -371,6 +402,7 @@ impl Link {
                 }
                 Err(error) => return Err(error.into()),
             }
+            self.told.insert(name);
         }
         Ok(())
     }

@@ -2,17 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sandglass_engine::find;
+use sandglass_engine::{Detail, Exit, Variant, find};
 use sandglass_exchange::memory::{Faults, Memory};
 use sandglass_exchange::{Cursor, Entry, EntryId, Error, Exchange, WorkerId};
+use sandglass_sandbox::Limits;
 
-use super::super::tests::{HOW, How, session_among};
+use super::super::Replayer as _;
+use super::super::tests::{Frames, HOW, How, session_among};
+use super::link::{Link, Opener, Shared, Standing};
 use super::{Join, Joining};
 use crate::event::Summary;
 use crate::join::{Connection, draw_worker, finding};
+use crate::store::finding::{FindingFiles, FindingRecord};
 
 /// Joins whatever world is the present one, under a new name.
 fn join(world: &Arc<Mutex<Memory>>, root: &Path) -> Join {
@@ -224,6 +229,142 @@ fn findings_are_told_and_the_smallest_stays() {
         .unwrap()
         .count();
     assert_eq!(all.len(), folders);
+}
+
+/// Findings in a campaign's folder.
+fn found(root: &Path) -> BTreeSet<String> {
+    let folders = std::fs::read_dir(root.join("findings")).unwrap();
+    folders
+        .map(|folder| folder.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+/// The finding that an input is, as a campaign writes it.
+fn lost(input: &[u8], trial: u64) -> FindingFiles {
+    let detail = Detail {
+        input: input.to_vec(),
+        ..Detail::default()
+    };
+    let ending = Frames.ending(Variant::Fast, Exit::Hang, &detail).unwrap();
+    let record = FindingRecord {
+        kind: "hang".into(),
+        key: format!("{:016x}", ending.key(Exit::Hang, 7).0),
+        trial,
+        ..FindingRecord::of(input, Limits::STANDARD)
+    };
+    FindingFiles {
+        record,
+        input: input.to_vec(),
+        choices: None,
+        stack: String::new(),
+        target_path: "t.wasm".into(),
+    }
+}
+
+/// A campaign that was killed, and goes another way when it comes back, has a finding in its folder that it would
+/// not come upon again.
+#[test]
+fn what_was_found_before_a_kill_is_counted_and_told() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (root, findings) = (one.path(), one.path().join("findings"));
+    let world = world(Faults::NONE);
+    let go = |execs| {
+        let how = How {
+            sleep: Duration::from_micros(200),
+            execs,
+            ..HOW
+        };
+        let summary = run(root, how, 1, &world);
+        let log = std::fs::read_to_string(root.join("events.jsonl")).unwrap();
+        let told = log.matches("\"event\":\"finding\"").count() as u64;
+        assert_eq!(summary.counters.unique_findings, told);
+        (summary, log)
+    };
+    go(1_000);
+    // One whose trial is still ahead will be come upon again.
+    let bug = lost(b"xxg, and more~", 2_500);
+    let name = bug.record.folder_name();
+    bug.write(root, &findings).unwrap();
+    let (ahead, log) = go(2_000);
+    assert!(!log.contains(&name), "it is found without help");
+    let how = How {
+        execs: 2_000,
+        ..HOW
+    };
+    let alone = session_among(two.path(), how, 1, None).unwrap();
+    assert_eq!(ahead.state_hash, alone.state_hash);
+    // Behind us, it is lost.
+    for execs in [4_000, 6_000] {
+        let (_, log) = go(execs);
+        assert_eq!(
+            log.matches(&format!("findings/{name}\"")).count(),
+            1,
+            "told once"
+        );
+    }
+    let mut exchange = world.lock().unwrap().join();
+    let told: BTreeSet<String> = (finding::all(&mut exchange).unwrap().into_iter())
+        .map(|(key, _)| key.0[finding::PREFIX.len()..].to_owned())
+        .collect();
+    assert!(told.contains(&name), "{told:?}");
+    assert_eq!(told, found(root));
+}
+
+/// Whoever has offered more than the campaign can take now keeps nobody from hearing that it lives, and of its findings.
+#[test]
+fn a_backlog_delays_neither_signs_of_life_nor_findings() {
+    let root = tempfile::tempdir().unwrap();
+    let findings = root.path().join("findings");
+    std::fs::create_dir(&findings).unwrap();
+    let memory = Memory::new(Faults::NONE);
+    let mut looks_on = memory.join();
+    for n in 0..3_000u32 {
+        looks_on.offer(&entry(&n.to_le_bytes())).unwrap();
+    }
+    let me = draw_worker();
+    let shared = Arc::new(Shared::new(&me));
+    let gone = || Err(Error::Away("once is enough".into()));
+    let place = ("a world in memory".to_owned(), Box::new(gone) as Opener);
+    let link = Link::new(
+        &shared,
+        me.clone(),
+        place,
+        ("bytes", [7; 32]),
+        findings.clone(),
+        true,
+    );
+    let connection = Connection::of(Box::new(memory.join()));
+    let link = std::thread::spawn(move || link.run(Some(connection)));
+    // The campaign takes nothing, so there is no room for the rest.
+    let mut until = |what: &str, is_so: &mut dyn FnMut(&mut dyn Exchange) -> bool| {
+        let late = std::time::Instant::now() + Duration::from_secs(60);
+        while !is_so(&mut looks_on) {
+            assert!(std::time::Instant::now() < late, "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until("a sign of life", &mut |exchange| {
+        exchange
+            .live()
+            .unwrap()
+            .iter()
+            .any(|beat| beat.worker == me)
+    });
+    until("a backlog", &mut |_| {
+        shared.news.push(entry(b"x"), 0).is_err()
+    });
+    let trap = crate::store::finding::tests::sample();
+    let folder = findings.join(trap.record.folder_name());
+    trap.write(root.path(), &findings).unwrap();
+    assert!(folder.exists());
+    shared.findings.store(1, Ordering::Release);
+    until("a finding", &mut |exchange| {
+        finding::all(exchange).unwrap().len() == 1
+    });
+    assert_eq!(shared.standing(), Standing::Arriving, "it still reads");
+    shared.is_full.store(true, Ordering::Release);
+    shared.is_over.store(true, Ordering::Release);
+    link.join().unwrap();
 }
 
 /// Whoever is there exchanges something else.

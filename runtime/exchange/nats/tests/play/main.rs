@@ -229,7 +229,7 @@ impl Player {
 
 fn work(mut nats: Nats, lease: Duration, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
-        match nats.claim(lease) {
+        match nats.claim(&support::ABLE, lease) {
             Ok(Some(claim)) => one(&mut nats, &claim),
             Ok(None) | Err(Error::Away(_)) => std::thread::sleep(Duration::from_millis(10)),
             Err(other) => panic!("{other}"),
