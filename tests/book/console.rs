@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::pages::Page;
 
 /// What became of a page.
-pub enum Told {
+pub(crate) enum Told {
     /// Seconds that each command took.
     Ran(Vec<f64>),
     /// Something is not installed here.
@@ -26,25 +26,25 @@ pub enum Told {
 
 /// A block: a file to write, or steps.
 #[derive(Default)]
-pub struct Block {
+pub(crate) struct Block {
     /// The file's name and text.
-    pub file: Option<(String, String)>,
+    pub(crate) file: Option<(String, String)>,
     /// Commands with what they print.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// A command.
-pub struct Step {
+pub(crate) struct Step {
     /// Of the page, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// As it is typed.
-    pub command: String,
+    pub(crate) command: String,
     /// What it prints.
-    pub expected: Vec<String>,
+    pub(crate) expected: Vec<String>,
 }
 
 /// The files and steps of a page.
-pub fn blocks(page: &str) -> Vec<Block> {
+pub(crate) fn blocks(page: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut kind: Option<&str> = None;
     for (number, line) in (1..).zip(page.lines()) {
@@ -85,7 +85,7 @@ pub fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// Runs a page.
-pub fn run_page(page: &Page) -> Told {
+pub(crate) fn run_page(page: &Page) -> Told {
     let place = tempfile::tempdir().expect("a folder");
     let tools = place.path().join("tools");
     fs::create_dir(&tools).expect("a folder");

@@ -8,15 +8,15 @@ use std::fs;
 use std::path::Path;
 
 /// One page.
-pub struct Page {
+pub(crate) struct Page {
     /// Below the book's sources, with `/`.
-    pub path: String,
+    pub(crate) path: String,
     /// Its Markdown.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// All pages and the summary, ascending by path.
-pub fn read(book: &Path) -> Vec<Page> {
+pub(crate) fn read(book: &Path) -> Vec<Page> {
     let mut pages = Vec::new();
     read_into(book, "", &mut pages);
     pages.sort_by(|a, b| a.path.cmp(&b.path));
@@ -37,7 +37,7 @@ fn read_into(book: &Path, below: &str, pages: &mut Vec<Page>) {
 }
 
 /// What is wrong, ascending by page and line.
-pub fn problems(book: &Path) -> Vec<String> {
+pub(crate) fn problems(book: &Path) -> Vec<String> {
     let pages = read(book);
     let headings: BTreeMap<&str, BTreeSet<String>> = (pages.iter())
         .map(|page| (&page.path[..], headings(&page.text)))
