@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,6 +50,30 @@ fn every_case_prints_what_it_should() {
     );
 }
 
+/// What a boxed program prints may be needed: that it is lost is an error, unless its reader left.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let hello = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/wat/command-cat.wat"),
+    );
+    let wasm = wat::parse_str(hello.unwrap()).unwrap();
+    fs::write(folder.path().join("t.wasm"), wasm).unwrap();
+    fs::write(folder.path().join("input"), "text").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .args(["run", "t.wasm", "input"])
+        .current_dir(folder.path())
+        .stdout(fs::File::create("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: the output could not be written: no space left on device\n"
+    );
+}
+
 fn run_case(path: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -65,6 +90,7 @@ fn run_case(path: &Path) -> Result<(), String> {
     }
     let (mut stdout, mut stderr) = (String::new(), String::new());
     let (mut tools, mut locks) = (None, Vec::new());
+    let mut variables: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
         let Some((verb, rest)) = line
             .strip_prefix(";; ")
@@ -92,6 +118,11 @@ fn run_case(path: &Path) -> Result<(), String> {
                 }
                 let wasm = wat::parse_str(module.replace(from, to)).map_err(|e| e.to_string())?;
                 fs::write(folder.path().join(name), wasm).map_err(|e| e.to_string())?;
+                continue;
+            }
+            "ENV" => {
+                let (name, value) = rest.split_once('=').ok_or("no `=`")?;
+                variables.push((name.to_owned(), value.to_owned()));
                 continue;
             }
             "TOOLS" => {
@@ -123,7 +154,7 @@ fn run_case(path: &Path) -> Result<(), String> {
         if let Some(tools) = &tools {
             command.env("PATH", tools).env_remove("WASI_SDK_PATH");
         }
-        let output = command
+        let command = command
             .args(words(rest))
             .current_dir(folder.path())
             .env("NO_COLOR", "1")
@@ -131,9 +162,11 @@ fn run_case(path: &Path) -> Result<(), String> {
             .env(
                 "SANDGLASS_CACHE",
                 Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"),
-            )
-            .output()
-            .map_err(|e| e.to_string())?;
+            );
+        for (name, value) in &variables {
+            command.env(name, value);
+        }
+        let output = command.output().map_err(|e| e.to_string())?;
         stdout.push_str(&redact(&String::from_utf8_lossy(&output.stdout)));
         stderr.push_str(&redact(&String::from_utf8_lossy(&output.stderr)));
         if output.status.code() != Some(code) {
@@ -183,6 +216,9 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
             .write(true)
             .open(&path)
             .and_then(|file| file.set_len(value.parse().expect("a number"))),
+        "COPY" => fs::copy(folder.join(value), &path).map(|_| ()),
+        "APPEND" => append(&path, &unescape(value)),
+        "EDIT" => edit(&path, value),
         "CHANGE" => change(&path, value.parse().expect("a number")),
         "REMOVE" if path.is_dir() => fs::remove_dir_all(&path),
         "REMOVE" => fs::remove_file(&path),
@@ -196,6 +232,24 @@ fn change(path: &Path, at: usize) -> std::io::Result<()> {
     let mut bytes = fs::read(path)?;
     bytes[at] ^= 1;
     fs::write(path, bytes)
+}
+
+fn append(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().append(true).open(path)?;
+    file.write_all(bytes)
+}
+
+/// Puts one text in the place of another, which must be there: `FROM => TO`.
+fn edit(path: &Path, change: &str) -> std::io::Result<()> {
+    let text = fs::read_to_string(path)?;
+    let parts = change.split_once(" => ");
+    let (from, to) = parts
+        .filter(|(from, _)| text.contains(from))
+        .ok_or_else(|| {
+            let what = format!("{}: nothing to replace: {change}", path.display());
+            std::io::Error::new(std::io::ErrorKind::InvalidInput, what)
+        })?;
+    fs::write(path, text.replace(from, to))
 }
 
 /// Writes a script that can be run.
@@ -283,7 +337,10 @@ fn redact(text: &str) -> String {
             );
         }
         if let Some(at) = line.find("corrupt: its first ") {
-            line.replace_range(at + "corrupt: its first ".len().., "N bytes do not match");
+            line.replace_range(
+                at + "corrupt: its first ".len()..,
+                "N bytes do not match the checkpoint",
+            );
         }
         // `resumed at 1,024 executions after 0.2s`
         if let (true, Some(at)) = (line.starts_with("resumed at "), line.rfind(' ')) {

@@ -155,6 +155,38 @@ fn a_bundle_replays_where_nothing_else_is() {
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
 }
 
+/// Code for another processor is other code, and comes to the same outcome, fuel and stack.
+#[test]
+fn a_bundle_replays_on_a_lesser_processor() {
+    let folder = prepare();
+    let export = ["export", "demo.wasm", "bug", "--as", "bundle", "--out", "b"];
+    let made = sandglass(folder.path(), &export);
+    assert!(made.status.success(), "{made:?}");
+    let cache = folder.path().join("cache");
+    let compiled = || {
+        let entries = fs::read_dir(&cache).unwrap().flatten();
+        let is_code = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|e| e == "code");
+        entries.filter(is_code).count()
+    };
+    let repro = |cpu: &str| {
+        Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+            .args(["repro", "b", "--cpu", cpu])
+            .current_dir(folder.path())
+            .env("SANDGLASS_CACHE", &cache)
+            .output()
+            .unwrap()
+    };
+    let native = repro("native");
+    let before = compiled();
+    let baseline = repro("baseline");
+    assert_eq!(native.status.code(), Some(1), "{native:?}");
+    assert!(text(&native).contains("#0 "), "{native:?}");
+    assert_eq!(baseline.status.code(), Some(1), "{baseline:?}");
+    assert_eq!(text(&baseline), text(&native));
+    assert!(before > 0, "the cache is used");
+    assert_eq!(compiled(), 2 * before, "it was compiled again");
+}
+
 /// The first occurrence replaced.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = bytes

@@ -328,7 +328,9 @@ fn what_throws_is_refused_by_name() {
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        message.contains("error: h.cc: throws C++ exceptions"),
+        message.contains(
+            "error: h.cc: throws C++ exceptions, which no C++ library for WebAssembly can"
+        ),
         "{message}"
     );
     assert!(!folder.path().join("h.wasm").exists());

@@ -12,11 +12,14 @@ pub use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::{LineRow, Symbols};
 use sandglass_instrument::{ArmKind, FunctionProbes, ProbeMap, executed};
 
+pub mod compared;
 pub mod html;
 pub mod json;
 pub mod lcov;
 pub mod source;
 pub mod text;
+
+pub use compared::{Compared, Operands};
 
 /// What was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub struct FileCover {
     pub functions: Vec<FunctionCover>,
     /// Arms of branches, by line, in the order of the code: how often each was taken.
     pub branches: BTreeMap<u32, Vec<u64>>,
+    /// What comparisons were given, by line, where that was recorded.
+    pub compared: BTreeMap<u32, Vec<Operands>>,
 }
 
 /// A function of the module.
@@ -107,11 +112,22 @@ impl FileCover {
 impl Cover {
     /// Brings counts, by probe, to the source. Errs if `wasm` is not what `map` was made of.
     pub fn new(wasm: &[u8], map: &ProbeMap, counts: &[u64]) -> Result<Cover> {
+        Cover::with_compared(wasm, map, counts, &Compared::default())
+    }
+
+    /// The same, and what was compared. Errs as [`Cover::new`].
+    pub fn with_compared(
+        wasm: &[u8],
+        map: &ProbeMap,
+        counts: &[u64],
+        compared: &Compared,
+    ) -> Result<Cover> {
         let symbols = Symbols::new(wasm);
         let ran = executed(wasm, map, counts).map_err(|e| anyhow!("cannot be read again: {e}"))?;
         let mut cover = Cover::default();
         for (function, entered) in map.functions.iter().zip(counts) {
             cover.function(&symbols, map, (function, *entered), counts, &ran);
+            cover.compared(&symbols, function.index, compared);
         }
         Ok(cover)
     }
@@ -156,6 +172,19 @@ impl Cover {
         }
     }
 
+    fn compared(&mut self, symbols: &Symbols, function: u32, compared: &Compared) {
+        let Some(range) = symbols.function_range(function) else {
+            return;
+        };
+        let rows = symbols.lines_of_function(function);
+        for (offset, operands) in compared.within(range.start, range.end) {
+            if let Some(row) = row_at(&rows, offset) {
+                let lines = &mut self.file(&row.file).compared;
+                lines.entry(row.line).or_default().extend(operands);
+            }
+        }
+    }
+
     fn file(&mut self, path: &str) -> &mut FileCover {
         if !self.files.contains_key(path) {
             self.files.insert(path.to_owned(), FileCover::default());
@@ -175,6 +204,16 @@ pub struct Uncovered<'a> {
     pub hits: u64,
     /// Arms of its branches.
     pub arms: Share,
+    /// What was compared there.
+    pub compared: &'a [Operands],
+}
+
+impl Uncovered<'_> {
+    /// What was compared there, for people; empty if nothing was recorded.
+    pub fn compared_text(&self) -> String {
+        let texts: Vec<String> = self.compared.iter().map(Operands::to_string).collect();
+        texts.join(", ")
+    }
 }
 
 impl Cover {
@@ -190,6 +229,7 @@ impl Cover {
                     line,
                     hits: file.lines.get(&line).copied().unwrap_or(0),
                     arms: Share::of(arms.iter()),
+                    compared: file.compared.get(&line).map_or(&[], Vec::as_slice),
                 })
             })
             .filter(|branch| branch.hits > 0 && branch.arms.reached < branch.arms.all)

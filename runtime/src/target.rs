@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 use sandglass_sandbox::{Build, Cache, EntryKind, Limits, Options, Program, Sandbox, SandboxError};
 
@@ -248,8 +248,13 @@ fn open_cache() -> Result<Option<Cache>> {
             .map(PathBuf::from)
     };
     if let Some(folder) = variable("SANDGLASS_CACHE") {
-        let cache = Cache::open(&folder).map_err(|error| anyhow!("{error}"));
-        return cache.map(Some).context("SANDGLASS_CACHE");
+        let cache = Cache::open(&folder).map_err(|error| {
+            with_next(
+                format!("SANDGLASS_CACHE: {error}"),
+                "the same command without that variable, or with a folder that only you can write",
+            )
+        });
+        return cache.map(Some);
     }
     let folder =
         variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));

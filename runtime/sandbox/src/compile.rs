@@ -1,6 +1,7 @@
 //! Compile: the deterministic configuration of wasmtime, one engine per way of running.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use sandglass_instrument::Probes;
@@ -123,8 +124,43 @@ impl Build {
     }
 }
 
+/// Whether guests are compiled for the least processor of this architecture.
+static BASELINE: AtomicBool = AtomicBool::new(false);
+
+/// From now on, guests are compiled for the least processor of this architecture, without the extensions that this one
+/// has. Nothing that a guest computes depends on it, which is what it is there to show.
+///
+/// # Panics
+///
+/// If a guest was compiled before.
+pub fn use_baseline_cpu() {
+    assert!(
+        !IS_COMPILING.load(Ordering::SeqCst),
+        "guests were compiled before"
+    );
+    BASELINE.store(true, Ordering::SeqCst);
+}
+
+/// Whether there is an engine already.
+static IS_COMPILING: AtomicBool = AtomicBool::new(false);
+
+/// This machine as a target whose extensions are not looked for.
+fn baseline_target() -> String {
+    let system = match std::env::consts::OS {
+        "macos" => "apple-darwin",
+        "windows" => "pc-windows-msvc",
+        _ => "unknown-linux-gnu",
+    };
+    format!("{}-{system}", std::env::consts::ARCH)
+}
+
 fn engine(exact: bool) -> Engine {
+    IS_COMPILING.store(true, Ordering::SeqCst);
     let mut config = Config::new();
+    if BASELINE.load(Ordering::SeqCst) {
+        let target = config.target(&baseline_target());
+        target.expect("we run on it");
+    }
     // Answers must not depend on the machine: no relaxed SIMD, no threads, no wall clock.
     config.wasm_relaxed_simd(false).wasm_threads(false);
     config

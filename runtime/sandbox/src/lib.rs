@@ -35,7 +35,7 @@ mod shadow;
 pub mod wasi;
 
 pub use cache::Cache;
-pub use compile::{Build, THREAD_STACK_BYTES};
+pub use compile::{Build, THREAD_STACK_BYTES, use_baseline_cpu};
 pub use ending::RawFrame;
 pub use error::SandboxError;
 pub use flow::{FLOW_EVENTS_MAX, FLOW_LABELS_MAX, FlowEvent, FlowKey, FlowPart, FlowTold};

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Result, bail};
 
-use crate::error::printable;
+use crate::error::{printable, reason};
 
 /// A program on `PATH`, or nothing.
 ///
@@ -29,7 +29,7 @@ pub fn run(command: &mut Command, who: &str, doing: &str) -> Result<()> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => bail!("{who} could not {doing}: {status}; its messages are above"),
-        Err(error) => bail!("{who}: cannot run: {error}"),
+        Err(error) => bail!("{who}: cannot run: {}", reason(&error)),
     }
 }
 

@@ -279,9 +279,22 @@ pub struct ReproArgs {
     /// One JSON object for each replay
     #[arg(long)]
     pub json: bool,
+    /// The processor that guests are compiled for: it makes no difference to what they do
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub cpu: CpuArg,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
+}
+
+/// See [`ReproArgs::cpu`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CpuArg {
+    /// This one, with all that it has
+    #[default]
+    Native,
+    /// The least of its architecture, without any extension
+    Baseline,
 }
 
 /// `sandglass show`

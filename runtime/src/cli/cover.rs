@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use sandglass_engine::{Interest, Variant};
-use sandglass_sandbox::{Limits, on_guest_thread};
+use sandglass_sandbox::{Build, Limits, on_guest_thread};
 
 use super::args::CoverArgs;
 use crate::campaign::workers::Runner as _;
 use crate::config::{default_folder, options, reset, wanted_limits};
 use crate::cover::json::{self, Ran};
 use crate::cover::source::Sources;
-use crate::cover::{Cover, html, lcov, text};
+use crate::cover::{Compared, Cover, html, lcov, text};
 use crate::error::{exit_code, io, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
@@ -47,9 +47,9 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     }
     let options = options(&args.guest, &args.target);
     let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
-    let (counts, failing) = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
+    let (counts, failing, compared) = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
     let program = target.program(target.campaign_build())?;
-    let cover = Cover::new(&target.module.wasm, program.probe_map(), &counts)?;
+    let cover = Cover::with_compared(&target.module.wasm, program.probe_map(), &counts, &compared)?;
     let mut sink = Sink::stdout();
     let ran = Ran {
         target: &target.module.path,
@@ -123,8 +123,13 @@ fn write_files(
     Ok(())
 }
 
-/// The counts of all runs together, by probe; how many runs were findings.
-fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<(Vec<u64>, u64)> {
+/// The counts of all runs together, by probe; how many runs were findings; and what was compared, from a second run
+/// of each in the build that records it.
+fn run_all(
+    target: &Arc<Target>,
+    limits: &Limits,
+    inputs: &[Input],
+) -> Result<(Vec<u64>, u64, Compared)> {
     let mut worker = Worker::new(target, limits, 0)?;
     let interest = Interest::new(worker.probes(), 0);
     let mut counts = vec![0u64; worker.probes() as usize];
@@ -137,5 +142,12 @@ fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<(V
             *sum = sum.saturating_add(u64::from(count));
         }
     }
-    Ok((counts, failing))
+    let program = target.program(Build::Compares)?;
+    let sites = &program.probe_map().compares;
+    let mut compared = Compared::default();
+    for input in inputs {
+        let outcome = worker.run(0, Variant::Compares, &input.bytes, &interest, true)?;
+        compared.add(sites, &outcome.detail.expect("asked for").compares);
+    }
+    Ok((counts, failing, compared))
 }

@@ -62,6 +62,7 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     super::repro::run(super::args::ReproArgs {
         target: target.clone(),
         files: vec![finding.clone()],
+        cpu: super::args::CpuArg::Native,
         json: false,
         guest: GuestArgs::default(),
     })?;

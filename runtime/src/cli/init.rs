@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use sandglass_guests::{TEMPLATES, Template};
@@ -65,9 +65,7 @@ fn refuse_full(folder: &Path) -> Result<()> {
 fn write(template: &Template, folder: &Path) -> Result<()> {
     for (path, text) in template.files {
         let path = folder.join(path);
-        let Some(parent) = path.parent() else {
-            bail!("{}: no folder", show(&path));
-        };
+        let parent = path.parent().expect("a file of a template has a name");
         fs::create_dir_all(parent).map_err(|e| io(parent, "create the folder", &e))?;
         write_plain(&path, text.as_bytes(), Durability::Process)?;
     }

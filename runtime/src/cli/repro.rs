@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use sandglass_instrument::accept::AcceptLimits;
-use sandglass_sandbox::{Limits, on_guest_thread};
+use sandglass_sandbox::{Limits, on_guest_thread, use_baseline_cpu};
 use serde::Serialize;
 
-use super::args::ReproArgs;
+use super::args::{CpuArg, ReproArgs};
 use super::case::{Case, call, exact_for, read_case};
 use crate::config::reset;
 use crate::error::{OurFault, exit_code, printable, show, with_next};
@@ -26,6 +26,9 @@ use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 const OUTPUT_LINES_MAX: usize = 200;
 
 pub(super) fn run(args: ReproArgs) -> Result<u8> {
+    if args.cpu == CpuArg::Baseline {
+        use_baseline_cpu();
+    }
     let mut out = Sink::stdout();
     if bundle::is_bundle(&args.target) {
         return run_bundle(&args, &mut out);

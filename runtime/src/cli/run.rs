@@ -15,7 +15,7 @@ use sandglass_instrument::accept::AcceptLimits;
 use super::args::LimitArgs;
 use crate::boxed::{Boxed, Call, Output};
 use crate::config::wanted_limits;
-use crate::error::{exit_code, io, printable, show};
+use crate::error::{exit_code, io, printable, reason, show};
 use crate::inputs::read_file;
 use crate::report::plain::number;
 use crate::target::MEMORY_BYTES_MAX;
@@ -132,7 +132,9 @@ fn write(bytes: &[u8], out: &mut (impl Write + IsTerminal)) -> Result<()> {
     match written.and_then(|()| out.flush()) {
         // Whoever read it has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("the output could not be written"),
+        written => {
+            written.map_err(|error| anyhow!("the output could not be written: {}", reason(&error)))
+        }
     }
 }
 

@@ -167,13 +167,14 @@ fn uncovered(body: &mut String, cover: &Cover) {
     if all.is_empty() {
         return;
     }
-    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first.</p>\n");
-    let columns = ["@line", "#reached", "#arms taken"];
+    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first. What was compared on the line: of the operands that differed the closest.</p>\n");
+    let columns = ["@line", "#reached", "#arms taken", "@compared"];
     let rows = all.iter().take(ROWS_MAX).map(|branch| {
         vec![
             escape(&format!("{}:{}", branch.path, branch.line)),
             number(branch.hits),
             of(branch.arms),
+            escape(&branch.compared_text()),
         ]
     });
     table(body, &columns, rows);
@@ -284,6 +285,7 @@ mod tests {
                 .step_by(5)
                 .map(|line| (line, vec![1, 0]))
                 .collect(),
+            compared: BTreeMap::new(),
         };
         let path = |n: u32| match n % 4 {
             0 => format!("/rustc/x/{n}.rs"),
@@ -320,6 +322,7 @@ mod tests {
                 .iter()
                 .map(|(line, arms)| (*line, arms.to_vec()))
                 .collect(),
+            compared: BTreeMap::new(),
         };
         let cover = Cover {
             files: BTreeMap::from([

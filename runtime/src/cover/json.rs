@@ -17,6 +17,8 @@ enum Line<'a> {
         functions_entered: Vec<Function<'a>>,
         /// Line, and how often each arm of its branches was taken.
         branch_counts: Vec<(u32, &'a [u64])>,
+        /// Line, and a pair of operands that a comparison there was given and that differed.
+        compared: Vec<(u32, u64, u64)>,
     },
     Summary {
         target: &'a str,
@@ -89,6 +91,9 @@ pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
             .branches
             .iter()
             .map(|(line, arms)| (*line, &arms[..]))
+            .collect(),
+        compared: (file.compared.iter())
+            .flat_map(|(line, pairs)| pairs.iter().map(|pair| (*line, pair.left, pair.right)))
             .collect(),
     });
     let summary = Line::Summary {

@@ -6,6 +6,9 @@ use crate::report::plain::{number, plural};
 /// Functions that were never entered, of one's own files, that are named.
 const NEVER_MAX: usize = 20;
 
+/// Lines with branches that never went some of their ways, that are named.
+const BLOCKED_MAX: usize = 20;
+
 /// The report. `libraries` lists their files, too.
 pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
     let mut lines = Vec::new();
@@ -35,6 +38,7 @@ pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
             plural(entered.all, "function")
         ));
     }
+    lines.extend(blocked(cover));
     let never: Vec<String> = (own.iter())
         .flat_map(|(path, file)| file.functions.iter().map(move |function| (path, function)))
         .filter(|(_, function)| function.entered == 0)
@@ -50,6 +54,32 @@ pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
         if more > 0 {
             lines.push(format!("    and {} more", number(more as u64)));
         }
+    }
+    lines
+}
+
+/// Branches that were reached and never went some of their ways.
+fn blocked(cover: &Cover) -> Vec<String> {
+    let all = cover.uncovered();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let count = plural(all.len() as u64, "line");
+    let mut lines = vec![format!(
+        "branches that never went some of their ways: {count}, those tried most often first"
+    )];
+    lines.extend(all.iter().take(BLOCKED_MAX).map(|branch| {
+        let (path, line, arms) = (branch.path, branch.line, branch.arms);
+        let ways = format!("{} of {} ways", arms.reached, arms.all);
+        let times = plural(branch.hits, "time");
+        match &branch.compared_text()[..] {
+            "" => format!("    {path}:{line}: {ways}, {times}"),
+            compared => format!("    {path}:{line}: {ways}, {times}; compared {compared}"),
+        }
+    }));
+    let more = all.len().saturating_sub(BLOCKED_MAX);
+    if more > 0 {
+        lines.push(format!("    and {} more", number(more as u64)));
     }
     lines
 }

@@ -6,7 +6,7 @@
 //! process is suspended, and when something panics. Time is read for drawing and for nothing else.
 
 use std::io::{IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -20,7 +20,7 @@ use self::known::Known;
 use self::panel::Panel;
 use self::terminal::Terminal;
 use super::plain::Plain;
-use super::{Reporter, Sink};
+use super::{Reporter, Sink, log};
 use crate::event::Event;
 
 mod advice;
@@ -91,6 +91,8 @@ struct Shared {
 /// What is told.
 struct Story {
     known: Known,
+    /// The campaign's folder.
+    root: PathBuf,
     /// When the last event came that knew the time.
     heard: Instant,
     plain: Plain,
@@ -119,6 +121,7 @@ impl Screen {
         let lines = Lines::default();
         let story = Story {
             known: Known::of(target, &root.to_string_lossy()),
+            root: root.to_owned(),
             heard: Instant::now(),
             plain: Plain::new(Sink::new(Box::new(lines.clone())), target, root),
             lines,
@@ -188,7 +191,14 @@ impl Story {
     fn hear(&mut self, event: &Event) -> bool {
         self.known.learn(event);
         match event {
-            Event::Start(_) | Event::Resumed(_) => self.heard = Instant::now(),
+            Event::Start(_) => self.heard = Instant::now(),
+            Event::Resumed(_) => {
+                self.heard = Instant::now();
+                // A log that cannot be read is told of by whoever needs it.
+                if let Ok(Some(log)) = log::read(&self.root) {
+                    self.known.recall(log);
+                }
+            }
             Event::Pulse(_) => {
                 self.heard = Instant::now();
                 return false;

@@ -7,6 +7,7 @@ use sandglass_engine::guidance::OperatorRecord;
 use super::curve::Curve;
 use super::left::Left;
 use crate::event::{Counters, Event};
+use crate::report::log::Log;
 use crate::report::plain::number;
 
 /// Findings that are remembered: more than rows of most terminals.
@@ -41,7 +42,7 @@ pub(super) struct Known {
     pub(super) warning: Option<String>,
     /// Whether there was a pulse.
     pub(super) has_figures: bool,
-    /// Bugs that this session told of.
+    /// Bugs that were told of, by earlier sessions, too.
     bugs: u64,
     /// Executions that reached a new edge, ascending; at most as many as there are edges.
     news: Vec<u64>,
@@ -105,6 +106,19 @@ impl Known {
             Event::Warning(warning) => self.warning = Some(warning.text.clone()),
             Event::Trimmed(_) | Event::Checkpoint(_) | Event::Summary(_) => {}
         }
+    }
+
+    /// Learns what earlier sessions found, in the order in which they did.
+    pub(super) fn recall(&mut self, log: Log) {
+        let bugs = log.findings.into_iter().map(Event::Finding);
+        let slow = log.slow.into_iter().map(Event::Slow);
+        let mut found: Vec<Event> = bugs.chain(slow).collect();
+        found.sort_by_key(|event| match event {
+            Event::Finding(finding) => finding.trial,
+            Event::Slow(slow) => slow.trial,
+            _ => 0,
+        });
+        found.iter().for_each(|event| self.learn(event));
     }
 
     fn found(&mut self, trial: u64, title: &str, folder: &str) {

@@ -367,18 +367,21 @@ fn what_is_wrong_is_said_with_what_to_type() {
     assert!(shown.contains("only 3 executions a second"), "{shown}");
 }
 
-#[test]
-fn a_session_that_goes_on_knows_where_it_was() {
-    let resumed = Event::Resumed(Resumed {
+fn resumed() -> Event {
+    Event::Resumed(Resumed {
         execs: 50_000,
         last_new_exec: 49_000,
         guidance: "zest".into(),
         seed: 7,
         fuel_limit: 100_000_000,
         elapsed_ms: 2_500,
-    });
+    })
+}
+
+#[test]
+fn a_session_that_goes_on_knows_where_it_was() {
     let shown = text(&draw(
-        &known(&[resumed, pulse(counters(60_000, 300))]),
+        &known(&[resumed(), pulse(counters(60_000, 300))]),
         (80, 24),
         true,
     ));
@@ -386,6 +389,36 @@ fn a_session_that_goes_on_knows_where_it_was() {
     assert!(shown.contains("11,000 executions ago"), "{shown}");
     // 10,000 executions in half a second, not 60,000.
     assert!(shown.contains("20,000"), "{shown}");
+}
+
+#[test]
+fn a_session_that_goes_on_shows_what_earlier_ones_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = [
+        finding(7, "trap: early in parse"),
+        kept(3),
+        finding(8, "trap: later in parse"),
+    ];
+    let log: String = told.iter().map(|event| event.to_json() + "\n").collect();
+    std::fs::write(folder.path().join("events.jsonl"), log).expect("written");
+    let written = Lines::default();
+    let out = Box::new(written.clone());
+    let about = ("t.wasm", folder.path());
+    let mut screen = Screen::new(out, || Some((80, 24)), about, false, false);
+    screen.report(&resumed());
+    screen.report(&pulse(counters(60_000, 300)));
+    screen.shared.paint();
+    let shown = self::written(&written);
+    assert!(shown.contains("trap: early in parse"), "{shown}");
+    assert!(shown.contains("trap: later in parse"), "{shown}");
+    drop(screen);
+    // They were told of then: once is enough.
+    let after = self::written(&written)
+        .split_once(GIVE_BACK)
+        .expect("given back")
+        .1
+        .to_owned();
+    assert!(!after.contains("parse"), "{after}");
 }
 
 /// A screen whose terminal is memory, and that.
