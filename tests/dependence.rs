@@ -30,6 +30,7 @@ const LIMITS: Limits = Limits {
 /// Everything is recorded.
 const ALL: DependenceLimits = DependenceLimits {
     site_events: u32::MAX,
+    repeats: true,
     ..DependenceLimits::STANDARD
 };
 
