@@ -454,3 +454,31 @@ impl Relation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_read_as_it_is_written() {
+        // Site 3; a node and a byte of the input; 7 and 0x1234; a switch's outcome.
+        let head = 3 | 1 << 22 | 2 << 24 | 1 << 26 | 2 << 28 | 2_u32 << 30;
+        let mut bytes = head.to_le_bytes().to_vec();
+        bytes.extend([9, 1, 5, 0, 7, 0x34, 0x12, 0, 0]);
+        let event = Event {
+            counter: HEADER + 12,
+            outcome: 7,
+            operands: [7, 0x1234],
+            labels: [0x109, RANGE | 5],
+        };
+        assert_eq!(Event::read(&bytes), Some((event, bytes.len())));
+        assert_eq!(Event::read(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn long_ranges_are_labels_of_their_own() {
+        let label = LONG | 299 << LONG_SHIFT | 100;
+        let found = Sets::new(&[], 1 << 20).of(label);
+        assert_eq!(&found[..], std::slice::from_ref(&(100..400)));
+    }
+}

@@ -89,7 +89,7 @@ pub(crate) fn prepare(
     let mut shadows = BTreeMap::new();
     let mut nowhere = BTreeMap::new();
     for (n, (memory, maximum)) in memories.into_iter().enumerate() {
-        // Four bytes for each that the memory can ever have; what is not touched costs nothing.
+        // Four bytes for each that the memory can ever have; what never has a label costs nothing.
         let pages = 4 * maximum.unwrap_or(pages_max).min(pages_max);
         // And a page of nothing; where there is no room for one, the last bytes have no labels.
         let pages = (pages + 1).min(SHADOW_PAGES_MAX);

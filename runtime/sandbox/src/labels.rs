@@ -28,6 +28,8 @@ pub struct Dependences {
     pub events: Vec<DependenceEvent>,
     /// Events that there was no room for.
     pub dropped: u32,
+    /// How often each operator decided something by the input, those that were left out included; by site.
+    pub counts: Vec<u32>,
     /// Events that were left out because they were the same as one before.
     pub repeated: u32,
     /// Unions that there was no room for: each became the whole input.
@@ -163,6 +165,7 @@ impl Labels {
             outcome,
             events: found,
             dropped: self.dropped(),
+            counts: self.counts().to_vec(),
             repeated: self.word(labels::REPEATED),
             saturated: self.word(labels::SATURATED),
             nodes: self.word(labels::NODES),
@@ -170,14 +173,17 @@ impl Labels {
         }
     }
 
+    /// Of each site how often it was to record something.
+    fn counts(&self) -> &[u32] {
+        let (first, end) = (self.layout.counters, self.layout.end);
+        self.memory
+            .words(first as usize, (end - first) as usize / 4)
+    }
+
     /// Events past the limit of a site, or of the run.
     fn dropped(&self) -> u32 {
-        let (first, end) = (self.layout.counters, self.layout.end);
-        let counts = self
-            .memory
-            .words(first as usize, (end - first) as usize / 4);
         let max = self.word(labels::SITE_EVENTS_MAX);
-        let past = counts.iter().map(|count| count.saturating_sub(max));
+        let past = self.counts().iter().map(|count| count.saturating_sub(max));
         past.fold(self.word(labels::DROPPED), u32::saturating_add)
     }
 

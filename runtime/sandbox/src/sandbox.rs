@@ -26,7 +26,7 @@ use crate::limits::Limits;
 use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
-use crate::pages::{PAGE, Region, install_handler, take_trap_pc};
+use crate::pages::{Region, install_handler, take_trap_pc};
 use crate::profile::Profile;
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;

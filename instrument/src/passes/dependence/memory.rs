@@ -6,7 +6,7 @@
 //!                        (v128.any_true (v128.load $shadow offset=32 (i32.shl (local.get $a) (i32.const 2))))
 //!                        if (result i32)  call $load  else  i32.const 0  end
 //! i32.store offset=8     local.set $v  local.tee $a  local.get $v  i32.store offset=8
-//!                        (v128.store $shadow offset=32 (i32.shl (local.get $a) (i32.const 2)) (v128.const 0))
+//!                        (v128.store $shadow (select $its_labels $nowhere $any_of_them) (v128.const 0))
 //! ```
 //!
 //! The guest's own access comes first: one that traps leaves no label, and what did not trap has an
