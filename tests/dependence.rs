@@ -28,8 +28,9 @@ const LIMITS: Limits = Limits {
 };
 
 /// Everything is recorded.
-const ALL: DependenceLimits = DependenceLimits {
+pub(crate) const ALL: DependenceLimits = DependenceLimits {
     site_events: u32::MAX,
+    repeats: true,
     ..DependenceLimits::STANDARD
 };
 
@@ -281,6 +282,61 @@ fn events_are_bounded() {
         );
         let sites = first.events.iter().map(|event| event.site);
         assert_eq!(sites.collect::<BTreeSet<_>>().len(), first.events.len());
+    });
+}
+
+/// Of decisions that are the same in all, the first is kept, wherever the others come.
+#[test]
+fn repeats_are_counted_and_not_kept() {
+    on_guest_thread(|| {
+        let (_, wasm) = MICRO[0];
+        let mut sandbox = sandbox(wasm, Build::Dependence);
+        let mut repeated = 0;
+        for n in 0..MICRO_CASES.len() as u8 {
+            let input = [&[n][..], &[7; 26]].concat();
+            let all = sandbox.depend(&input, ALL);
+            let first = sandbox.depend(&input, DependenceLimits::STANDARD);
+            assert_eq!((all.repeated, all.dropped, first.dropped), (0, 0, 0));
+            assert_eq!(
+                first.events.len() + first.repeated as usize,
+                all.events.len()
+            );
+            assert!(all.events.iter().all(|event| first.events.contains(event)));
+            assert_eq!(all.counts, first.counts);
+            assert_eq!(all.counts.iter().sum::<u32>() as usize, all.events.len());
+            repeated += first.repeated;
+        }
+        assert!(repeated > 0, "nothing came twice");
+    });
+}
+
+/// What never has a label has no memory for one: a run that only writes constants takes no shadow.
+#[test]
+fn memory_without_labels_takes_none() {
+    on_guest_thread(|| {
+        let wasm = wat::parse_str(
+            r#"(module (memory (export "memory") 64)
+              (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
+                (local $x i32)
+                (local.set $x (i32.const 0x100000))
+                (loop $l
+                  (i64.store (local.get $x) (i64.const -1))
+                  (i32.store8 offset=8 (local.get $x) (i32.const 1))
+                  (local.set $x (i32.add (local.get $x) (i32.const 64)))
+                  (br_if $l (i32.lt_u (local.get $x) (i32.const 0x200000))))
+                (memory.copy (i32.const 0x200000) (i32.const 0x100000) (i32.const 0x100000))
+                (memory.fill (i32.const 0x300000) (i32.const 7) (i32.const 0x80000))
+                i32.const 0))"#,
+        )
+        .expect("it is well-formed");
+        let mut sandbox = sandbox(&wasm, Build::Dependence);
+        let found = sandbox.depend(b"input", DependenceLimits::STANDARD);
+        assert_eq!(found.outcome.exit, Exit::Valid);
+        let (guest, all) = sandbox.held_bytes();
+        if cfg!(target_os = "linux") {
+            assert!(guest > 2 << 20, "{guest} bytes are too few");
+            assert!(all - guest < 256 << 10, "{} bytes are ours", all - guest);
+        }
     });
 }
 

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! 0                        nothing of the input
-//! 00…                      a node: the union of two labels
+//! 000…                     a node: the union of two labels
+//! 001  length-1  base      a range of more than 256 bytes, among the first 16 KiB of the input
 //! 01  length-1  base       a range: `length` bytes of the input from `base` on
 //! 11  position  length-1  base   bytes of the input, as they are: the value's byte number `position`
 //!                          is the input's at `base`, and so on; its other bytes are constant
@@ -31,11 +32,16 @@ pub const EVERYTHING: u32 = 1;
 pub(crate) const IN_LANES: u32 = 1 << 31;
 /// Set in the labels that name input bytes themselves.
 pub(crate) const RANGE: u32 = 1 << 30;
+/// Set in the labels that name more than 256 input bytes.
+pub(crate) const LONG: u32 = 1 << 29;
 /// Of a node, its number.
-pub(crate) const INDEX: u32 = RANGE - 1;
+pub(crate) const INDEX: u32 = LONG - 1;
 /// Of a range, the first input byte.
 pub(crate) const BASE: u32 = (1 << LENGTH_SHIFT) - 1;
 pub(crate) const LENGTH_SHIFT: u32 = 22;
+/// The same of a long range.
+pub(crate) const LONG_SHIFT: u32 = 14;
+pub(crate) const LONG_BASE: u32 = (1 << LONG_SHIFT) - 1;
 #[cfg(test)]
 pub(crate) const POSITION_SHIFT: u32 = 26;
 
@@ -46,64 +52,121 @@ pub const NODES_MAX: u32 = 1 << 19;
 /// Events that are kept of a run.
 pub const EVENTS_MAX: u32 = 1 << 16;
 
-/// u32, number of the next free granule.
-pub const NEXT: u32 = 0;
-/// u32, nodes made.
-pub const NODES: u32 = 4;
-/// u32, nodes that there was no room for.
-pub const SATURATED: u32 = 8;
-/// u32, events kept.
-pub const EVENTS: u32 = 12;
-/// u32, events that there was no room for.
-pub const DROPPED: u32 = 16;
-/// u32, events that are kept of one site.
-pub const SITE_EVENTS_MAX: u32 = 20;
-/// u32, nodes that may be made.
-pub const NODES_LIMIT: u32 = 24;
-/// Sixteen labels: the bytes of a value that is worked on.
+/// u32 each: where the latest event lies whose hash says so, if there are many.
+pub const KNOWN_MANY: u32 = 1 << 14;
+/// Of a hash, the bits that do not say which.
 #[cfg(test)]
-pub(crate) const LANES: u32 = 64;
-/// Sixteen more.
-#[cfg(test)]
-pub(crate) const OTHER_LANES: u32 = 128;
-/// The labels of the arguments of the call that is being made.
-pub const ARGUMENTS: u32 = 256;
-/// The labels of the results of the latest call.
-pub const RESULTS: u32 = ARGUMENTS + 4 * VALUES_MAX;
-/// The labels of what the latest exception carries.
-pub const PAYLOAD: u32 = RESULTS + 4 * VALUES_MAX;
-/// Most parameters or results that a function has.
-pub(crate) const VALUES_MAX: u32 = 1000;
-/// What a run leaves behind here has to be cleared.
-pub const PASSING_BYTES: u32 = 3 * 4 * VALUES_MAX;
+pub(crate) const KNOWN_MANY_SHIFT: u32 = 20;
+/// Bytes of those.
+pub const KNOWN_MANY_BYTES: u32 = 4 << 12;
 
-/// u32 each: the label of a node, where its hash says, or the next free slot after that.
+/// The number of a node each, where its hash says, or the next free slot after that: two bytes as long as that
+/// is enough, then four.
 pub const SLOTS: u32 = 1 << 16;
-const SLOTS_SHIFT: u32 = 20;
-/// Nodes, in granules of 16 bytes. A union is one: left, right, its slot, 0. A value in lanes has one
-/// with the union, a hash, its slot and the number of lanes, and the lanes after it.
-pub const ARENA: u32 = SLOTS + (4 << SLOTS_SHIFT);
-pub(crate) const GRANULES: u32 = 1 << 20;
+/// As many as a page holds: what [`SLOTS_SHIFT`] begins with.
+pub const SLOTS_SHIFT_FIRST: u32 = 21;
+/// There are never more than twice as many as nodes.
+pub(crate) const SLOTS_SHIFT_LEAST: u32 = 12;
+/// Nodes, in granules of 8 bytes. A union is one: left, right. A value in lanes has one with the union and the
+/// number of lanes, marked by [`IN_LANES`], and the lanes after it.
+pub const ARENA: u32 = SLOTS + (4 << (32 - SLOTS_SHIFT_LEAST));
+pub(crate) const GRANULES: u32 = 1 << 21;
 /// The first granule that is not 0 or [`EVERYTHING`].
 pub const FIRST_GRANULE: u32 = 2;
-/// Events, [`EVENT_BYTES`] each: u32 address of the site's counter, u32 outcome, u64 left, u64 right,
-/// u32 label of left, u32 label of right.
-pub const EVENT_LIST: u32 = ARENA + 16 * GRANULES;
-/// Bytes of an event.
-pub const EVENT_BYTES: u32 = 32;
+/// Events, one after the other, see [`Event`].
+pub const EVENT_LIST: u32 = ARENA + 8 * GRANULES;
+/// Bytes of an event at most.
+const EVENT_BYTES_MAX: u32 = 32;
+
+/// What every run uses lies together from here on: in one page, if the module is small.
+pub const HEADER: u32 = EVENT_LIST + EVENTS_MAX * EVENT_BYTES_MAX;
+/// u32, number of the next free granule.
+pub const NEXT: u32 = HEADER;
+/// u32, nodes made.
+pub const NODES: u32 = HEADER + 4;
+/// u32, nodes that there was no room for.
+pub const SATURATED: u32 = HEADER + 8;
+/// u32, events kept.
+pub const EVENTS: u32 = HEADER + 12;
+/// u32, events that there was no room for in all.
+pub const DROPPED: u32 = HEADER + 16;
+/// u32, events that are looked at of one site.
+pub const SITE_EVENTS_MAX: u32 = HEADER + 20;
+/// u32, nodes that may be made.
+pub const NODES_LIMIT: u32 = HEADER + 24;
+/// u32, there are two to the power of 32 minus this slots.
+pub const SLOTS_SHIFT: u32 = HEADER + 28;
+/// u32, where the next event will lie.
+pub const EVENTS_END: u32 = HEADER + 32;
+/// u32, not 0 if events are kept that are the same as one before.
+pub const REPEATS: u32 = HEADER + 36;
+/// u32, events that were not kept because they were the same as one before.
+pub const REPEATED: u32 = HEADER + 40;
+/// u32, bytes of a slot, as a shift: 1 or 2.
+pub const SLOT_SHIFT: u32 = HEADER + 44;
+/// u32, which of the tables of known events is in use, and the bits of a hash that it leaves out.
+pub const KNOWN_AT: u32 = HEADER + 48;
+/// The other half.
+pub const KNOWN_SHIFT: u32 = HEADER + 52;
+/// Sixteen labels: the bytes of a value that is worked on.
+#[cfg(test)]
+pub(crate) const LANES: u32 = HEADER + 64;
+/// Sixteen more.
+#[cfg(test)]
+pub(crate) const OTHER_LANES: u32 = HEADER + 128;
+/// Labels that are passed on: of each place three, so that those of the first places lie together.
+pub const PASSING: u32 = HEADER + 256;
+/// Places that lie there; the others lie from 0 on.
+const PASSING_NEAR: u32 = 64;
+/// Most parameters or results that a function has.
+pub(crate) const VALUES_MAX: u32 = 1000;
+/// Bytes of labels that are passed on, near and far.
+pub const PASSING_BYTES: [u32; 2] = [12 * PASSING_NEAR, 12 * VALUES_MAX];
+/// As [`KNOWN_MANY`], if there are few.
+pub const KNOWN_FEW: u32 = PASSING + PASSING_BYTES[0];
+/// Of a hash, the bits that do not say which.
+pub const KNOWN_FEW_SHIFT: u32 = 23;
+/// Bytes of those.
+pub const KNOWN_FEW_BYTES: u32 = 4 << 9;
+/// So many events are few.
+#[cfg(test)]
+pub(crate) const KNOWN_FEW_EVENTS: u32 = 1 << 10;
 /// First byte of what depends on the module.
-const OWN: u32 = EVENT_LIST + EVENTS_MAX * EVENT_BYTES;
+const OWN: u32 = KNOWN_FEW + KNOWN_FEW_BYTES;
+
+/// The label of an argument of the call that is being made.
+pub(crate) const fn argument(n: usize) -> u32 {
+    let n = n as u32;
+    12 * n + if n < PASSING_NEAR { PASSING } else { 0 }
+}
+
+/// The label of a result of the latest call.
+pub(crate) const fn result(n: usize) -> u32 {
+    argument(n) + 4
+}
+
+/// The label of what the latest exception carries.
+pub(crate) const fn payload(n: usize) -> u32 {
+    argument(n) + 8
+}
+
+/// Counters lie below: an event has no bits for more.
+pub(crate) const COUNTERS_END: u32 = HEADER + (4 << 22);
 
 /// The names that the library of functions uses, with their values.
 #[cfg(test)]
-pub(crate) const NAMES: [(&str, u32); 32] = [
+pub(crate) const NAMES: [(&str, u32); 39] = [
     ("EVERYTHING", EVERYTHING),
     ("IN_LANES", IN_LANES),
     ("RANGE", RANGE),
+    ("LONG", LONG),
     ("INDEX", INDEX),
     ("BASE", BASE),
     ("LENGTH_SHIFT", LENGTH_SHIFT),
+    ("LONG_BASE", LONG_BASE),
+    ("LONG_SHIFT", LONG_SHIFT),
     ("POSITION_SHIFT", POSITION_SHIFT),
+    ("HEADER", HEADER),
     ("NEXT", NEXT),
     ("NODES", NODES),
     ("SATURATED", SATURATED),
@@ -111,24 +174,27 @@ pub(crate) const NAMES: [(&str, u32); 32] = [
     ("DROPPED", DROPPED),
     ("SITE_EVENTS_MAX", SITE_EVENTS_MAX),
     ("NODES_LIMIT", NODES_LIMIT),
+    ("SLOTS_SHIFT", SLOTS_SHIFT),
+    ("SLOT_SHIFT", SLOT_SHIFT),
+    ("EVENTS_END", EVENTS_END),
+    ("REPEATS", REPEATS),
+    ("REPEATED", REPEATED),
+    ("KNOWN_AT", KNOWN_AT),
+    ("KNOWN_SHIFT", KNOWN_SHIFT),
+    ("KNOWN_MANY", KNOWN_MANY),
+    ("KNOWN_MANY_SHIFT", KNOWN_MANY_SHIFT),
+    ("KNOWN_FEW_EVENTS", KNOWN_FEW_EVENTS),
     ("LANES", LANES),
     ("OTHER_LANES", OTHER_LANES),
     ("SLOTS", SLOTS),
-    ("SLOT_SHIFT", 32 - SLOTS_SHIFT),
-    ("SLOT_MASK", (1 << SLOTS_SHIFT) - 1),
+    ("SLOTS_SHIFT_LEAST", SLOTS_SHIFT_LEAST),
     ("GRANULES", GRANULES),
+    ("FIRST_GRANULE", FIRST_GRANULE),
     ("EVENTS_MAX", EVENTS_MAX),
     ("ARENA", ARENA),
+    ("COPIED", IN_LANES | RANGE),
     ("ARENA_4", ARENA + 4),
     ("ARENA_8", ARENA + 8),
-    ("ARENA_12", ARENA + 12),
-    ("ARENA_16", ARENA + 16),
-    ("EVENT_LIST", EVENT_LIST),
-    ("EVENT_LIST_4", EVENT_LIST + 4),
-    ("EVENT_LIST_8", EVENT_LIST + 8),
-    ("EVENT_LIST_16", EVENT_LIST + 16),
-    ("EVENT_LIST_24", EVENT_LIST + 24),
-    ("EVENT_LIST_28", EVENT_LIST + 28),
 ];
 
 /// Where the labels of one module lie.
@@ -164,6 +230,54 @@ pub fn of_byte(index: u32) -> u32 {
         RANGE | index
     } else {
         0
+    }
+}
+
+/// An event as the memory of labels has it: a u32, then both labels and both operands in as many bytes as it says.
+/// The lowest 22 bits are the word after [`HEADER`] that counts for its site. Then come two bits each: for a
+/// label 0 (none), 1 (a node, u16), 2 (a byte of the input, u16) or 3 (u32), for an operand 0 (it is 0), 1 (u8),
+/// 2 (u32) or 3 (u64), and the outcome: 0, 1, or 2 for that of a switch, which is the left operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Address of the counter of its site.
+    pub counter: u32,
+    /// What came out.
+    pub outcome: u32,
+    /// The operands.
+    pub operands: [u64; 2],
+    /// Their labels.
+    pub labels: [u32; 2],
+}
+
+impl Event {
+    /// The event that `bytes` begin with, and how long it is; nothing if it is not whole.
+    pub fn read(bytes: &[u8]) -> Option<(Event, usize)> {
+        let mut at = 0;
+        let mut number = |size: usize| {
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(bytes.get(at..at + size)?);
+            at += size;
+            Some(u64::from_le_bytes(value))
+        };
+        let head = number(4)? as u32;
+        let code = |shift: u32| (head >> shift & 3) as usize;
+        let mut label = |code: usize| {
+            let value = number([0, 2, 2, 4][code])? as u32;
+            Some(if code == 2 { RANGE | value } else { value })
+        };
+        let labels = [label(code(22))?, label(code(24))?];
+        let mut operand = |code: usize| number([0, 1, 4, 8][code]);
+        let operands = [operand(code(26))?, operand(code(28))?];
+        let event = Event {
+            counter: HEADER + 4 * (head & 0x3f_ffff),
+            outcome: match code(30) {
+                2 => operands[0] as u32,
+                outcome => outcome as u32,
+            },
+            operands,
+            labels,
+        };
+        Some((event, at))
     }
 }
 
@@ -222,7 +336,12 @@ impl<'a> Sets<'a> {
                 found.push(start..start + (label >> LENGTH_SHIFT & bits) + 1);
                 continue;
             }
-            let at = (ARENA + (label & INDEX) * 16) as usize;
+            if label & IN_LANES == 0 && label & LONG != 0 {
+                let start = label & LONG_BASE;
+                found.push(start..start + (label >> LONG_SHIFT & LONG_BASE) + 1);
+                continue;
+            }
+            let at = (ARENA + (label & INDEX) * 8) as usize;
             let word = |at: usize| {
                 let bytes = self.memory.get(at..at + 4)?;
                 Some(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
@@ -333,5 +452,33 @@ impl Relation {
             Relation::Ge => ">=",
             Relation::GeU => ">=u",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_read_as_it_is_written() {
+        // Site 3; a node and a byte of the input; 7 and 0x1234; a switch's outcome.
+        let head = 3 | 1 << 22 | 2 << 24 | 1 << 26 | 2 << 28 | 2_u32 << 30;
+        let mut bytes = head.to_le_bytes().to_vec();
+        bytes.extend([9, 1, 5, 0, 7, 0x34, 0x12, 0, 0]);
+        let event = Event {
+            counter: HEADER + 12,
+            outcome: 7,
+            operands: [7, 0x1234],
+            labels: [0x109, RANGE | 5],
+        };
+        assert_eq!(Event::read(&bytes), Some((event, bytes.len())));
+        assert_eq!(Event::read(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn long_ranges_are_labels_of_their_own() {
+        let label = LONG | 299 << LONG_SHIFT | 100;
+        let found = Sets::new(&[], 1 << 20).of(label);
+        assert_eq!(&found[..], std::slice::from_ref(&(100..400)));
     }
 }

@@ -1,8 +1,8 @@
 //! Small modules of which it is known what each decision depends on.
 
-use sandglass_sandbox::{Build, DependenceLimits, on_guest_thread};
+use sandglass_sandbox::{Build, on_guest_thread};
 
-use super::sandbox;
+use super::{ALL, sandbox};
 
 /// A module's body, and for each decision in the order of execution the bytes of both sides.
 struct Case {
@@ -132,6 +132,20 @@ const CASES: &[Case] = &[
         expected: &["0..1", "0..1", "0..1"],
     },
     Case {
+        name: "ranges longer than 256 bytes",
+        module: "",
+        body: "
+            (loop $l
+              (local.set $y (i32.add (local.get $y)
+                (i32.load8_u (i32.add (local.get $p) (local.get $x)))))
+              (local.set $x (i32.add (local.get $x) (i32.const 1)))
+              (br_if $l (i32.lt_u (local.get $x) (i32.const 300))))
+            (call $is (local.get $y))
+            (call $is (i32.add (local.get $y) (i32.load8_u offset=300 (local.get $p))))
+            (call $is (i32.add (local.get $y) (i32.load8_u offset=302 (local.get $p))))",
+        expected: &["0..300", "0..301", "0..300 302..303"],
+    },
+    Case {
         name: "vectors",
         module: "",
         body: "
@@ -155,16 +169,16 @@ fn what_is_known_of_small_modules_is_what_is_found() {
                   {}
                   (func $is (param $value i32) (if (i32.eq (local.get $value) (i32.const 99)) (then nop)))
                   (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
-                    (local $x i32) (local $v v128)
+                    (local $x i32) (local $y i32) (local $v v128)
                     {}
                     i32.const 0))"#,
                 case.module, case.body
             );
             let wasm = wat::parse_str(&text).unwrap_or_else(|e| panic!("{}: {e}", case.name));
             let mut sandbox = sandbox(&wasm, Build::Dependence);
-            let input = (1..=24).collect::<Vec<u8>>();
+            let input = (0..400).map(|n| (n % 90 + 1) as u8).collect::<Vec<_>>();
             for round in 0..2 {
-                let found = sandbox.depend(&input, DependenceLimits::STANDARD);
+                let found = sandbox.depend(&input, ALL);
                 let sides = found.events.iter().map(|event| {
                     let left = event.left_bytes.iter().map(|range| format!("{range:?}"));
                     assert!(event.right_bytes.is_empty(), "{}", case.name);

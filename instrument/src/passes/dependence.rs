@@ -45,11 +45,16 @@ use crate::labels::{DependenceSite, LabelLayout};
 use carriers::Carriers;
 use library::Library;
 
+/// Pages of a memory at most.
+const SHADOW_PAGES_MAX: u64 = 1 << 16;
+
 /// What the rewriting of all functions shares.
 pub(crate) struct Dependence {
     labels: MemoryId,
     /// Of each memory its shadow, and the library that works on it.
     shadows: BTreeMap<MemoryId, (MemoryId, Library)>,
+    /// Of each memory where in its shadow zeros may be written that belong nowhere.
+    nowhere: BTreeMap<MemoryId, i32>,
     library: Library,
     carriers: Carriers,
     /// Where globals have their labels.
@@ -82,9 +87,13 @@ pub(crate) fn prepare(
     let labels = module.memories.add_local(false, false, 0, None, None);
     module.exports.add("__sandglass_labels", labels);
     let mut shadows = BTreeMap::new();
+    let mut nowhere = BTreeMap::new();
     for (n, (memory, maximum)) in memories.into_iter().enumerate() {
-        // Four bytes for each that the memory can ever have; what is not touched costs nothing.
+        // Four bytes for each that the memory can ever have; what never has a label costs nothing.
         let pages = 4 * maximum.unwrap_or(pages_max).min(pages_max);
+        // And a page of nothing; where there is no room for one, the last bytes have no labels.
+        let pages = (pages + 1).min(SHADOW_PAGES_MAX);
+        nowhere.insert(memory, (((pages << 16) - 64) as u32).cast_signed());
         let shadow = module
             .memories
             .add_local(false, false, pages, Some(pages), None);
@@ -98,6 +107,7 @@ pub(crate) fn prepare(
     Dependence {
         labels,
         shadows,
+        nowhere,
         library,
         carriers,
         globals,

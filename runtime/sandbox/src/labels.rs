@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sandglass_engine::Outcome;
-use sandglass_instrument::labels::{self, LabelLayout, Sets};
+use sandglass_instrument::labels::{self, Event, LabelLayout, Sets};
 
 use crate::pages::{PAGE, Region};
 
-/// Events that are kept of one site: the first.
+/// Events that are looked at of one site: the first.
 const SITE_EVENTS_MAX: u32 = 1 << 10;
 
 /// Blocks of shadow that are cleared one by one, 16 KiB and 0.3 us each; of more, the system takes back
@@ -24,10 +24,14 @@ const CLEARED_MAX: usize = 1 << 10;
 pub struct Dependences {
     /// How it ended; detail included.
     pub outcome: Outcome,
-    /// What it decided, in the order of execution.
+    /// What it decided, in the order of execution; most of what is the same as before in all is left out.
     pub events: Vec<DependenceEvent>,
     /// Events that there was no room for.
     pub dropped: u32,
+    /// How often each operator decided something by the input, those that were left out included; by site.
+    pub counts: Vec<u32>,
+    /// Events that were left out because they were the same as one before.
+    pub repeated: u32,
     /// Unions that there was no room for: each became the whole input.
     pub saturated: u32,
     /// Sets that were made.
@@ -56,8 +60,10 @@ pub struct DependenceEvent {
 /// How much a run may record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DependenceLimits {
-    /// Events that are kept of one site: the first.
+    /// Events that are looked at of one site: the first.
     pub site_events: u32,
+    /// Are they all kept, those that are the same as one before, too?
+    pub repeats: bool,
     /// Sets that are made; at most [`labels::NODES_MAX`].
     pub nodes: u32,
 }
@@ -66,6 +72,7 @@ impl DependenceLimits {
     /// Enough for what people read.
     pub const STANDARD: DependenceLimits = DependenceLimits {
         site_events: SITE_EVENTS_MAX,
+        repeats: false,
         nodes: labels::NODES_MAX,
     };
 }
@@ -90,6 +97,13 @@ impl Labels {
             (labels::DROPPED, 0),
             (labels::SITE_EVENTS_MAX, limits.site_events),
             (labels::NODES_LIMIT, limits.nodes.min(labels::NODES_MAX)),
+            (labels::SLOTS_SHIFT, labels::SLOTS_SHIFT_FIRST),
+            (labels::EVENTS_END, labels::EVENT_LIST),
+            (labels::REPEATS, limits.repeats.into()),
+            (labels::REPEATED, 0),
+            (labels::SLOT_SHIFT, 1),
+            (labels::KNOWN_AT, labels::KNOWN_FEW),
+            (labels::KNOWN_SHIFT, labels::KNOWN_FEW_SHIFT),
         ];
         for (at, value) in header {
             self.memory.write(at as usize, &value.to_le_bytes());
@@ -106,7 +120,7 @@ impl Labels {
 
     /// What lies there has no labels.
     pub(crate) fn plain(&self, address: u32, bytes: u32) {
-        self.words(address, bytes).fill(0);
+        clear(self.words(address, bytes));
     }
 
     /// The labels of what lies there; none of what has no shadow.
@@ -132,34 +146,45 @@ impl Labels {
 
     /// What was recorded, of an input of so many bytes.
     pub(crate) fn read(&self, outcome: Outcome, input_bytes: u32) -> Dependences {
-        let events = self.word(labels::EVENTS).min(labels::EVENTS_MAX);
-        let bytes = self.memory.bytes(0, self.memory.size());
+        let end = self.word(labels::EVENTS_END) as usize;
+        let mut bytes = &self.memory.bytes(0, end)[labels::EVENT_LIST as usize..];
         let mut sets = self.sets(input_bytes);
-        let mut found = Vec::with_capacity(events as usize);
-        for n in 0..events {
-            let at = (labels::EVENT_LIST + n * labels::EVENT_BYTES) as usize;
-            let word = |n: usize| {
-                let bytes = bytes[at + 4 * n..at + 4 * n + 4].try_into();
-                u32::from_le_bytes(bytes.expect("four bytes"))
-            };
-            let long = |n: usize| u64::from(word(n)) | u64::from(word(n + 1)) << 32;
+        let mut found = Vec::with_capacity(self.word(labels::EVENTS) as usize);
+        while let Some((event, size)) = Event::read(bytes) {
+            bytes = &bytes[size..];
             found.push(DependenceEvent {
-                site: (word(0) - self.layout.counters) / 4,
-                outcome: word(1),
-                left: long(2),
-                right: long(4),
-                left_bytes: sets.of(word(6)),
-                right_bytes: sets.of(word(7)),
+                site: (event.counter - self.layout.counters) / 4,
+                outcome: event.outcome,
+                left: event.operands[0],
+                right: event.operands[1],
+                left_bytes: sets.of(event.labels[0]),
+                right_bytes: sets.of(event.labels[1]),
             });
         }
         Dependences {
             outcome,
             events: found,
-            dropped: self.word(labels::DROPPED),
+            dropped: self.dropped(),
+            counts: self.counts().to_vec(),
+            repeated: self.word(labels::REPEATED),
             saturated: self.word(labels::SATURATED),
             nodes: self.word(labels::NODES),
             followed_bytes: input_bytes.min(labels::INPUT_BYTES_MAX),
         }
+    }
+
+    /// Of each site how often it was to record something.
+    fn counts(&self) -> &[u32] {
+        let (first, end) = (self.layout.counters, self.layout.end);
+        self.memory
+            .words(first as usize, (end - first) as usize / 4)
+    }
+
+    /// Events past the limit of a site, or of the run.
+    fn dropped(&self) -> u32 {
+        let max = self.word(labels::SITE_EVENTS_MAX);
+        let past = self.counts().iter().map(|count| count.saturating_sub(max));
+        past.fold(self.word(labels::DROPPED), u32::saturating_add)
     }
 
     fn word(&self, at: u32) -> u32 {
@@ -167,37 +192,33 @@ impl Labels {
         u32::from_le_bytes(bytes.try_into().expect("four bytes"))
     }
 
-    /// Nothing has a label any more. `marks` say what was written of each memory.
-    pub(crate) fn clear(&self, marks: &[Arc<Region>]) {
-        let zero = |from: u32, to: u32| {
-            let words = (to - from) as usize / 4;
-            self.memory.words(from as usize, words).fill(0);
-        };
-        zero(labels::ARGUMENTS, labels::ARGUMENTS + labels::PASSING_BYTES);
-        zero(self.layout.globals, self.layout.end);
-        self.clear_slots();
-        for (shadow, marks) in self.shadows.iter().zip(marks) {
-            clear_marked(shadow, marks);
+    /// Nothing has a label any more. `marks` say what was written of each memory of the guest's.
+    pub(crate) fn clear(&self, guests: &[Arc<Region>], marks: &[Arc<Region>]) {
+        let part = |from: u32, bytes: u32| self.memory.words(from as usize, bytes as usize / 4);
+        let [near, far] = labels::PASSING_BYTES;
+        clear(part(labels::PASSING, near));
+        clear(part(0, far));
+        clear(part(labels::KNOWN_FEW, labels::KNOWN_FEW_BYTES));
+        if self.word(labels::KNOWN_AT) != labels::KNOWN_FEW {
+            clear(part(labels::KNOWN_MANY, labels::KNOWN_MANY_BYTES));
+        }
+        let layout = self.layout;
+        clear(part(layout.globals, layout.end - layout.globals));
+        if self.word(labels::NODES) > 0 {
+            let slots = 1 << (32 - self.word(labels::SLOTS_SHIFT));
+            part(labels::SLOTS, slots << self.word(labels::SLOT_SHIFT)).fill(0);
+        }
+        for ((shadow, guest), marks) in self.shadows.iter().zip(guests).zip(marks) {
+            clear_marked(shadow, marks, guest.size().div_ceil(PAGE));
         }
     }
+}
 
-    /// Empties the slots of the nodes that were made.
-    fn clear_slots(&self) {
-        let next = self.word(labels::NEXT);
-        let slots = labels::SLOTS..labels::ARENA;
-        let all = self
-            .memory
-            .words(slots.start as usize, (slots.end - slots.start) as usize / 4);
-        // Half as many as there are slots: as fast as finding them.
-        if next > all.len() as u32 / 16 {
-            all.fill(0);
-            return;
-        }
-        let mut granule = labels::FIRST_GRANULE;
-        while granule < next {
-            let at = labels::ARENA + 16 * granule;
-            all[self.word(at + 8) as usize] = 0;
-            granule += 1 + self.word(at + 12).div_ceil(4);
+/// Makes words zero, and writes none that are: a page that nobody wrote takes no memory.
+fn clear(words: &mut [u32]) {
+    for words in words.chunks_mut(PAGE / 4) {
+        if words.iter().fold(0, |any, word| any | word) != 0 {
+            words.fill(0);
         }
     }
 }
@@ -205,8 +226,9 @@ impl Labels {
 /// Bytes of shadow for a page.
 const SHADOW_PAGE: usize = 4 * PAGE;
 
-fn clear_marked(shadow: &Region, marks: &Region) {
-    let blocks = (shadow.size() / SHADOW_PAGE).min(marks.size());
+/// `blocks` are those that the guest's memory has.
+fn clear_marked(shadow: &Region, marks: &Region, blocks: usize) {
+    let blocks = blocks.min(shadow.size() / SHADOW_PAGE).min(marks.size());
     let marks = marks.bytes(0, blocks);
     let marked = || (0..blocks).filter(|block| marks[*block] != 0);
     if marked().count() > CLEARED_MAX {
@@ -214,6 +236,6 @@ fn clear_marked(shadow: &Region, marks: &Region) {
         return;
     }
     for block in marked() {
-        shadow.words(block * SHADOW_PAGE, SHADOW_PAGE / 4).fill(0);
+        clear(shadow.words(block * SHADOW_PAGE, SHADOW_PAGE / 4));
     }
 }

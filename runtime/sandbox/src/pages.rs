@@ -226,6 +226,11 @@ impl Region {
         }
     }
 
+    /// Bytes of the accessible pages that the system keeps memory for.
+    pub(crate) fn held_bytes(&self) -> usize {
+        touched::held(self.base as usize, self.size()).len() * PAGE
+    }
+
     /// Gives all pages back: every byte is zero. For regions that nobody watches.
     pub(crate) fn discard(&self) {
         assert!(self.watch.get().is_none(), "a watched region is reset");

@@ -26,7 +26,7 @@ use crate::limits::Limits;
 use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::{Reader, take_compares};
-use crate::pages::{PAGE, Region, install_handler, take_trap_pc};
+use crate::pages::{Region, install_handler, take_trap_pc};
 use crate::profile::Profile;
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
@@ -136,7 +136,7 @@ impl Sandbox {
         let (mut live, input_address) = started?;
         let saved = live.store.data_mut().system.snapshot();
         if let Some(labels) = &live.store.data().labels {
-            labels.clear(&live.marks);
+            labels.clear(&live.regions, &live.marks);
             labels.begin(DependenceLimits::STANDARD);
         }
         let side = live.side.clone();
@@ -322,13 +322,12 @@ impl Sandbox {
         self.snapshots.iter().map(Snapshot::hot_pages).sum()
     }
 
-    /// Bytes of the memories that instances use, by pages that hold something: the guest's own, and
-    /// all of them with ours.
-    pub fn touched_bytes(&self) -> (usize, usize) {
+    /// Bytes that the system keeps for the memories that instances use: for the guest's own, and for all of
+    /// them with ours. A page that was never written takes none, read or not.
+    pub fn held_bytes(&self) -> (usize, usize) {
         let live = self.live();
         let of = |regions: &mut dyn Iterator<Item = &Arc<Region>>| {
-            let pages = regions.map(|region| region.touched().len());
-            pages.sum::<usize>() * PAGE
+            regions.map(|region| region.held_bytes()).sum::<usize>()
         };
         let guests = of(&mut live.regions.iter());
         let labels = live.store.data().labels.iter();
@@ -573,7 +572,7 @@ impl Sandbox {
             place.take(&self.snapshots[0]);
         }
         if let Some(labels) = labels {
-            labels.clear(&live.marks);
+            labels.clear(&live.regions, &live.marks);
             labels.begin(DependenceLimits::STANDARD);
         }
         for snapshot in &mut self.snapshots {

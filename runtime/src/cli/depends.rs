@@ -176,7 +176,7 @@ fn text(
         let site = &sites[*number as usize];
         let frames = symbols.frames(site.offset);
         let events = &of_site[number];
-        let times = match events.len() {
+        let times = match found.counts[*number as usize] {
             1 => String::new(),
             times => format!(", {times} times"),
         };

@@ -6,7 +6,7 @@ use walrus::{FunctionId, FunctionKind, TypeId, ValType};
 use super::effect::{block, carries};
 use super::walk::{Goal, Value, Walk};
 use crate::emit::{Code, body, body_mut};
-use crate::labels::{ARGUMENTS, PAYLOAD, RESULTS, SiteKind};
+use crate::labels::{SiteKind, argument, payload, result};
 
 impl Walk<'_> {
     /// Prepares what a block, or the first of two arms, leaves; how high the stack is below its
@@ -32,7 +32,7 @@ impl Walk<'_> {
         let is_landing = seqs.iter().any(|seq| self.pass.carriers.is_landing(*seq));
         let goals = which.iter().enumerate().map(|(n, carries)| match carries {
             false => Goal::Nowhere,
-            true if is_landing => Goal::Memory(PAYLOAD + 4 * n as u32),
+            true if is_landing => Goal::Memory(payload(n)),
             true => Goal::Local(self.module.locals.add(ValType::I32)),
         });
         goals.collect()
@@ -116,20 +116,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Stores the labels of the last values on the stack at `first`, where there are any.
-    pub(super) fn give(&mut self, code: &mut Code, which: &[bool], first: u32) {
+    /// Stores the labels of the last values on the stack at their places, where there are any.
+    pub(super) fn give(&mut self, code: &mut Code, which: &[bool], place: fn(usize) -> u32) {
         let from = self.stack.len() - which.len();
         for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
             code.i32(0);
             self.label(code, self.stack[from + n].label);
-            code.store32(self.pass.labels, first + 4 * n as u32);
+            code.store32(self.pass.labels, place(n));
         }
     }
 
     /// Pushes what a call returned.
     pub(super) fn take(&mut self, code: &mut Code, which: &[bool]) {
         let goals = which.iter().enumerate().map(|(n, carries)| match carries {
-            true => Goal::Memory(RESULTS + 4 * n as u32),
+            true => Goal::Memory(result(n)),
             false => Goal::Nowhere,
         });
         let goals = goals.collect::<Vec<_>>();
@@ -139,9 +139,7 @@ impl Walk<'_> {
     /// The results of what is called have no labels unless it says so.
     pub(super) fn forget(&mut self, code: &mut Code, which: &[bool]) {
         for (n, _) in which.iter().enumerate().filter(|(_, carries)| **carries) {
-            code.i32(0)
-                .i32(0)
-                .store32(self.pass.labels, RESULTS + 4 * n as u32);
+            code.i32(0).i32(0).store32(self.pass.labels, result(n));
         }
     }
 
@@ -163,7 +161,7 @@ impl Walk<'_> {
             self.top_event(code, loc, SiteKind::Index, target);
         }
         let takes = self.types(ty);
-        self.give(code, &takes, ARGUMENTS);
+        self.give(code, &takes, argument);
         self.stack.truncate(self.stack.len() - takes.len());
         let results = self.module.types.results(ty);
         let leaves = results.iter().map(|ty| carries(*ty)).collect::<Vec<_>>();

@@ -6,10 +6,10 @@ use walrus::ir::{self, BinaryOp, Instr, InstrLocId, UnaryOp};
 use super::operators;
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::{Code, widen};
-use crate::labels::{DependenceSite, Relation, SiteKind};
+use crate::labels::{COUNTERS_END, DependenceSite, Relation, SITE_EVENTS_MAX, SiteKind};
 
 impl Walk<'_> {
-    /// A new site; the address of its counter.
+    /// A new site; the address of its counter, or 0 if there are too many.
     pub(super) fn site(
         &mut self,
         loc: InstrLocId,
@@ -25,7 +25,10 @@ impl Walk<'_> {
             relation,
             width,
         });
-        counter.cast_signed()
+        match counter < COUNTERS_END {
+            true => counter.cast_signed(),
+            false => 0,
+        }
     }
 
     /// Records something at a new site if one of the labels is one. `operands` leaves the outcome, left
@@ -45,15 +48,18 @@ impl Walk<'_> {
         );
         let always = self.pass.always && decides;
         let some = labels.map(|label| label != Label::None);
-        if some == [false; 2] && !always {
+        if counter == 0 || (some == [false; 2] && !always) {
             return;
         }
+        let mut kept = Code::default();
+        kept.i32(counter);
+        operands(&mut kept);
+        self.label(&mut kept, labels[0]);
+        self.label(&mut kept, labels[1]);
+        kept.call(self.pass.library.event);
         let mut record = Code::default();
-        record.i32(counter);
-        operands(&mut record);
-        self.label(&mut record, labels[0]);
-        self.label(&mut record, labels[1]);
-        record.call(self.pass.library.event);
+        self.count(&mut record, counter);
+        self.when(&mut record, kept);
         if always {
             code.0.extend(record.0);
             return;
@@ -68,6 +74,18 @@ impl Walk<'_> {
             _ => self.label(code, labels[1]),
         }
         self.when(code, record);
+    }
+
+    /// Counts an event; leaves whether it is one of the first of its site.
+    fn count(&mut self, code: &mut Code, counter: i32) {
+        let counter = counter.cast_unsigned();
+        let labels = self.pass.labels;
+        let count = self.scratch(Use::Count, ValType::I32);
+        code.i32(0).i32(0).load32(labels, counter);
+        code.i32(1).bin(BinaryOp::I32Add).tee(count);
+        code.store32(labels, counter).get(count);
+        code.i32(0).load32(labels, SITE_EVENTS_MAX);
+        code.bin(BinaryOp::I32LeU);
     }
 
     /// Records the i32 on top of the stack, which stays there.

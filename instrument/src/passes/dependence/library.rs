@@ -27,6 +27,10 @@ pub(super) struct Library {
     pub(super) store: FunctionId,
     /// `(at, a, count)`: the same label for all.
     pub(super) fill: FunctionId,
+    /// `(at, bytes) -> i32`: is any of so many bytes of the shadow something?
+    pub(super) any: FunctionId,
+    /// `(at, bytes)`: takes the labels of so many bytes of the shadow away.
+    pub(super) clear: FunctionId,
     /// `(a) -> a`: of the lowest byte.
     pub(super) byte: FunctionId,
     /// `(a, mask, count) -> a`
@@ -41,7 +45,7 @@ pub(super) struct Library {
     pub(super) extend: FunctionId,
     /// `(a, b, count) -> a`
     pub(super) bitwise: FunctionId,
-    /// `(counter, outcome, left: i64, right: i64, a, b)`
+    /// `(counter, outcome, left: i64, right: i64, a, b)`: it is counted already.
     pub(super) event: FunctionId,
     /// `(counter, address, a, loaded, low, size) -> a`
     pub(super) index: FunctionId,
@@ -115,6 +119,8 @@ impl Library {
             load: find("load"),
             store: find("store"),
             fill: find("fill"),
+            any: find("any"),
+            clear: find("clear"),
             byte: find("byte"),
             mask: find("mask"),
             shift_up: find("shift_up"),

@@ -11,17 +11,26 @@
     (if (i32.and (local.get $a) (i32.const {RANGE}))
       (then (return (i32.and (local.get $a) (i32.const 0x43ffffff)))))
     (i32.load $labels offset={ARENA}
-      (i32.shl (i32.and (local.get $a) (i32.const {INDEX})) (i32.const 4))))
+      (i32.shl (i32.and (local.get $a) (i32.const {INDEX})) (i32.const 3))))
+
+  ;; Where a range begins.
+  (func $base (param $a i32) (result i32)
+    (i32.and (local.get $a)
+      (select (i32.const {BASE}) (i32.const {LONG_BASE}) (i32.and (local.get $a) (i32.const {RANGE})))))
+
+  ;; Its bytes, less one.
+  (func $length (param $a i32) (result i32)
+    (if (result i32) (i32.and (local.get $a) (i32.const {RANGE}))
+      (then (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 0xff)))
+      (else (i32.and (i32.shr_u (local.get $a) (i32.const {LONG_SHIFT})) (i32.const {LONG_BASE})))))
 
   ;; One range in place of two, or 0 if they do not touch or would be too long.
   (func $merge (param $a i32) (param $b i32) (result i32)
     (local $a_end i32) (local $b_end i32) (local $swap i32)
-    (local.set $a_end (i32.add (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 0xff))
-      (i32.const 1)))
-    (local.set $b_end (i32.add (i32.and (i32.shr_u (local.get $b) (i32.const {LENGTH_SHIFT})) (i32.const 0xff))
-      (i32.const 1)))
-    (local.set $a (i32.and (local.get $a) (i32.const {BASE})))
-    (local.set $b (i32.and (local.get $b) (i32.const {BASE})))
+    (local.set $a_end (i32.add (call $length (local.get $a)) (i32.const 1)))
+    (local.set $b_end (i32.add (call $length (local.get $b)) (i32.const 1)))
+    (local.set $a (call $base (local.get $a)))
+    (local.set $b (call $base (local.get $b)))
     (local.set $a_end (i32.add (local.get $a_end) (local.get $a)))
     (local.set $b_end (i32.add (local.get $b_end) (local.get $b)))
     ;; The first begins first.
@@ -37,11 +46,14 @@
       (then (return (i32.const 0))))
     (if (i32.gt_u (local.get $b_end) (local.get $a_end))
       (then (local.set $a_end (local.get $b_end))))
-    (local.set $a_end (i32.sub (i32.sub (local.get $a_end) (local.get $a)) (i32.const 1)))
-    (if (i32.gt_u (local.get $a_end) (i32.const 0xff))
+    (local.set $b_end (i32.sub (i32.sub (local.get $a_end) (local.get $a)) (i32.const 1)))
+    (if (i32.le_u (local.get $b_end) (i32.const 0xff))
+      (then (return (i32.or (i32.or (i32.const {RANGE}) (local.get $a))
+        (i32.shl (local.get $b_end) (i32.const {LENGTH_SHIFT}))))))
+    (if (i32.gt_u (local.get $a_end) (i32.const {LONG_BASE}))
       (then (return (i32.const 0))))
-    (i32.or (i32.or (i32.const {RANGE}) (local.get $a))
-      (i32.shl (local.get $a_end) (i32.const {LENGTH_SHIFT}))))
+    (i32.or (i32.or (i32.const {LONG}) (local.get $a))
+      (i32.shl (local.get $b_end) (i32.const {LONG_SHIFT}))))
 
   ;; Room for a node of so many granules, or 0 and a note that there is none.
   (func $allocate (param $granules i32) (result i32)
@@ -65,43 +77,126 @@
       (i32.mul
         (i32.xor (local.get $hash) (i32.shr_u (local.get $hash) (i32.const 15)))
         (i32.const 0x85ebca6b))
-      (i32.const {SLOT_SHIFT})))
+      (i32.load $labels offset={SLOTS_SHIFT} (i32.const 0))))
+
+  (func $pair_hash (param $left i32) (param $right i32) (result i32)
+    (i32.add
+      (i32.mul (local.get $left) (i32.const 0x9e3779b1))
+      (i32.mul (local.get $right) (i32.const 0xc2b2ae35))))
+
+  ;; The hash of labels that lie one after the other.
+  (func $lanes_hash (param $at i32) (param $count i32) (result i32)
+    (local $hash i32)
+    (local.set $hash (local.get $count))
+    (loop $next
+      (local.set $hash (i32.mul
+        (i32.xor (i32.rotl (local.get $hash) (i32.const 13)) (i32.load $labels (local.get $at)))
+        (i32.const 0x9e3779b1)))
+      (local.set $at (i32.add (local.get $at) (i32.const 4)))
+      (br_if $next (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
+    (local.get $hash))
+
+  ;; The slot after this one.
+  (func $after (param $slot i32) (result i32)
+    (i32.and
+      (i32.add (local.get $slot) (i32.const 1))
+      (i32.shr_u (i32.const -1) (i32.load $labels offset={SLOTS_SHIFT} (i32.const 0)))))
+
+  ;; The number of the node in a slot, 0 in a free one.
+  (func $node (param $slot i32) (result i32)
+    (if (result i32) (i32.eq (i32.load $labels offset={SLOT_SHIFT} (i32.const 0)) (i32.const 1))
+      (then (i32.load16_u $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 1))))
+      (else (i32.load $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2))))))
+
+  (func $set_node (param $slot i32) (param $node i32)
+    (if (i32.eq (i32.load $labels offset={SLOT_SHIFT} (i32.const 0)) (i32.const 1))
+      (then (i32.store16 $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 1)) (local.get $node)))
+      (else (i32.store $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2)) (local.get $node)))))
+
+  ;; Gives a new node its slot. There are more and larger ones as soon as seven of eight are taken, or a
+  ;; number does not fit.
+  (func $enter (param $slot i32) (param $node i32)
+    (local $shift i32)
+    (local.set $shift (i32.load $labels offset={SLOTS_SHIFT} (i32.const 0)))
+    (if (i32.and
+        (i32.eq (i32.load $labels offset={SLOT_SHIFT} (i32.const 0)) (i32.const 1))
+        (i32.gt_u (local.get $node) (i32.const 0xffff)))
+      (then
+        (i32.store $labels offset={SLOT_SHIFT} (i32.const 0) (i32.const 2))
+        (return (call $enter_all))))
+    (if (i32.and
+        (i32.gt_u
+          (i32.mul (i32.load $labels offset={NODES} (i32.const 0)) (i32.const 8))
+          (i32.mul (i32.shr_u (i32.const -1) (local.get $shift)) (i32.const 7)))
+        (i32.ne (local.get $shift) (i32.const {SLOTS_SHIFT_LEAST})))
+      (then
+        (i32.store $labels offset={SLOTS_SHIFT} (i32.const 0) (i32.sub (local.get $shift) (i32.const 1)))
+        (return (call $enter_all))))
+    (call $set_node (local.get $slot) (local.get $node)))
+
+  ;; Gives all nodes their slots.
+  (func $enter_all
+    (local $node i32) (local $at i32) (local $second i32) (local $slot i32) (local $granules i32)
+    (memory.fill $labels (i32.const {SLOTS}) (i32.const 0)
+      (i32.shl
+        (i32.add (i32.shr_u (i32.const -1) (i32.load $labels offset={SLOTS_SHIFT} (i32.const 0))) (i32.const 1))
+        (i32.load $labels offset={SLOT_SHIFT} (i32.const 0))))
+    (local.set $node (i32.const {FIRST_GRANULE}))
+    (loop $next
+      (local.set $at (i32.shl (local.get $node) (i32.const 3)))
+      (local.set $second (i32.load $labels offset={ARENA_4} (local.get $at)))
+      (local.set $granules (i32.const 1))
+      (if (i32.lt_s (local.get $second) (i32.const 0))
+        (then
+          (local.set $second (i32.and (local.get $second) (i32.const 0xff)))
+          (local.set $granules (i32.add (i32.const 1)
+            (i32.shr_u (i32.add (local.get $second) (i32.const 1)) (i32.const 1))))
+          (local.set $slot (call $slot
+            (call $lanes_hash (i32.add (local.get $at) (i32.const {ARENA_8})) (local.get $second)))))
+        (else
+          (local.set $slot (call $slot
+            (call $pair_hash (i32.load $labels offset={ARENA} (local.get $at)) (local.get $second))))))
+      (loop $probe
+        (if (call $node (local.get $slot))
+          (then
+            (local.set $slot (call $after (local.get $slot)))
+            (br $probe))))
+      (call $set_node (local.get $slot) (local.get $node))
+      (br_if $next (i32.lt_u
+        (local.tee $node (i32.add (local.get $node) (local.get $granules)))
+        (i32.load $labels offset={NEXT} (i32.const 0))))))
 
   ;; The node of two labels: the one that there is, or a new one.
   (func $pair (param $left i32) (param $right i32) (result i32)
     (local $slot i32) (local $label i32) (local $at i32)
-    (local.set $slot (call $slot (i32.add
-      (i32.mul (local.get $left) (i32.const 0x9e3779b1))
-      (i32.mul (local.get $right) (i32.const 0xc2b2ae35)))))
+    (local.set $slot (call $slot (call $pair_hash (local.get $left) (local.get $right))))
     (loop $probe
-      (local.set $label (i32.load $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2))))
+      (local.set $label (call $node (local.get $slot)))
       (if (local.get $label)
         (then
-          (if (i32.gt_s (local.get $label) (i32.const 0))
-            (then
-              (local.set $at (i32.shl (local.get $label) (i32.const 4)))
-              (if (i32.and
-                  (i32.eq (i32.load $labels offset={ARENA} (local.get $at)) (local.get $left))
-                  (i32.eq (i32.load $labels offset={ARENA_4} (local.get $at)) (local.get $right)))
-                (then (return (local.get $label))))))
-          (local.set $slot (i32.and (i32.add (local.get $slot) (i32.const 1)) (i32.const {SLOT_MASK})))
+          (local.set $at (i32.shl (local.get $label) (i32.const 3)))
+          (if (i32.and
+              (i32.eq (i32.load $labels offset={ARENA} (local.get $at)) (local.get $left))
+              (i32.eq (i32.load $labels offset={ARENA_4} (local.get $at)) (local.get $right)))
+            (then (return (local.get $label))))
+          (local.set $slot (call $after (local.get $slot)))
           (br $probe))))
     (local.set $label (call $allocate (i32.const 1)))
     (if (i32.eqz (local.get $label))
       (then (return (i32.const {EVERYTHING}))))
-    (local.set $at (i32.shl (local.get $label) (i32.const 4)))
+    (local.set $at (i32.shl (local.get $label) (i32.const 3)))
     (i32.store $labels offset={ARENA} (local.get $at) (local.get $left))
     (i32.store $labels offset={ARENA_4} (local.get $at) (local.get $right))
-    (i32.store $labels offset={ARENA_8} (local.get $at) (local.get $slot))
-    (i32.store $labels offset={ARENA_12} (local.get $at) (i32.const 0))
-    (i32.store $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2)) (local.get $label))
+    (call $enter (local.get $slot) (local.get $label))
     (local.get $label))
 
   ;; The union of two labels.
   (func $join (export "join") (param $a i32) (param $b i32) (result i32)
     (local $left i32) (local $right i32) (local $both i32)
-    (local.set $a (call $set (local.get $a)))
-    (local.set $b (call $set (local.get $b)))
+    (if (i32.lt_s (local.get $a) (i32.const 0))
+      (then (local.set $a (call $set (local.get $a)))))
+    (if (i32.lt_s (local.get $b) (i32.const 0))
+      (then (local.set $b (call $set (local.get $b)))))
     (if (i32.or (i32.eqz (local.get $b)) (i32.eq (local.get $a) (local.get $b)))
       (then (return (local.get $a))))
     (if (i32.eqz (local.get $a))
@@ -116,27 +211,27 @@
         (local.set $left (local.get $a))
         (local.set $a (local.get $b))
         (local.set $b (local.get $left))))
-    (if (i32.and (local.get $a) (i32.const {RANGE}))
+    (if (i32.ge_u (local.get $a) (i32.const {LONG}))
       (then
         (local.set $both (call $merge (local.get $a) (local.get $b)))
         (if (local.get $both)
           (then (return (local.get $both))))
         (return (call $pair (local.get $a) (local.get $b)))))
-    (local.set $left (i32.load $labels offset={ARENA} (i32.shl (local.get $a) (i32.const 4))))
-    (local.set $right (i32.load $labels offset={ARENA_4} (i32.shl (local.get $a) (i32.const 4))))
+    (local.set $left (i32.load $labels offset={ARENA} (i32.shl (local.get $a) (i32.const 3))))
+    (local.set $right (i32.load $labels offset={ARENA_4} (i32.shl (local.get $a) (i32.const 3))))
     (if (i32.or (i32.eq (local.get $b) (local.get $left)) (i32.eq (local.get $b) (local.get $right)))
       (then (return (local.get $a))))
-    (if (i32.and (local.get $b) (i32.const {RANGE}))
+    (if (i32.ge_u (local.get $b) (i32.const {LONG}))
       (then
         ;; What is read in order grows the latest range.
-        (if (i32.and (local.get $right) (i32.const {RANGE}))
+        (if (i32.ge_u (local.get $right) (i32.const {LONG}))
           (then
             (local.set $both (call $merge (local.get $right) (local.get $b)))
             (if (i32.eq (local.get $both) (local.get $right))
               (then (return (local.get $a))))
             (if (local.get $both)
               (then (return (call $pair (local.get $left) (local.get $both)))))))
-        (if (i32.and (local.get $left) (i32.const {RANGE}))
+        (if (i32.ge_u (local.get $left) (i32.const {LONG}))
           (then
             (local.set $both (call $merge (local.get $left) (local.get $b)))
             (if (i32.eq (local.get $both) (local.get $left))
@@ -146,26 +241,20 @@
         (return (call $pair (local.get $a) (local.get $b)))))
     ;; Two nodes: is the older part of the newer?
     (if (i32.or
-        (i32.eq (i32.load $labels offset={ARENA} (i32.shl (local.get $b) (i32.const 4))) (local.get $a))
-        (i32.eq (i32.load $labels offset={ARENA_4} (i32.shl (local.get $b) (i32.const 4))) (local.get $a)))
+        (i32.eq (i32.load $labels offset={ARENA} (i32.shl (local.get $b) (i32.const 3))) (local.get $a))
+        (i32.eq (i32.load $labels offset={ARENA_4} (i32.shl (local.get $b) (i32.const 3))) (local.get $a)))
       (then (return (local.get $b))))
     (call $pair (local.get $a) (local.get $b)))
 
-  (func $lane (param $index i32) (result i32)
-    (i32.load $labels offset={LANES} (i32.shl (local.get $index) (i32.const 2))))
-
-  (func $set_lane (param $index i32) (param $label i32)
-    (i32.store $labels offset={LANES} (i32.shl (local.get $index) (i32.const 2)) (local.get $label)))
-
   ;; The label of a value whose bytes have the labels in the first lanes.
   (func $pack (param $count i32) (result i32)
-    (local $first i32) (local $from i32) (local $i i32) (local $hash i32) (local $set i32)
+    (local $first i32) (local $from i32) (local $i i32) (local $set i32)
     (local $slot i32) (local $label i32) (local $at i32)
     (block $found
       (loop $next
         (if (i32.eq (local.get $from) (local.get $count))
           (then (return (i32.const 0))))
-        (br_if $found (local.tee $first (call $lane (local.get $from))))
+        (br_if $found (local.tee $first (i32.load $labels offset={LANES} (i32.shl (local.get $from) (i32.const 2)))))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))
         (br $next)))
     ;; Consecutive bytes of the input, with nothing around them.
@@ -175,7 +264,7 @@
         (block $end
           (loop $next
             (br_if $end (i32.eq (local.get $i) (local.get $count)))
-            (br_if $end (i32.ne (call $lane (local.get $i))
+            (br_if $end (i32.ne (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)))
               (i32.add (local.get $first) (i32.sub (local.get $i) (local.get $from)))))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))
             (br $next)))
@@ -187,7 +276,7 @@
           (loop $next
             (if (i32.eq (local.get $i) (local.get $count))
               (then (return (local.get $label))))
-            (br_if $mixed (call $lane (local.get $i)))
+            (br_if $mixed (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))
             (br $next)))))
     ;; One label for all.
@@ -198,89 +287,89 @@
           (loop $next
             (if (i32.eq (local.get $i) (local.get $count))
               (then (return (local.get $first))))
-            (br_if $mixed (i32.ne (call $lane (local.get $i)) (local.get $first)))
+            (br_if $mixed (i32.ne (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))) (local.get $first)))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))
             (br $next)))))
     (local.set $i (i32.const 0))
-    (local.set $hash (local.get $count))
     (loop $next
-      (local.set $hash (i32.mul
-        (i32.xor (i32.rotl (local.get $hash) (i32.const 13)) (call $lane (local.get $i)))
-        (i32.const 0x9e3779b1)))
-      (local.set $set (call $join (local.get $set) (call $lane (local.get $i))))
+      (local.set $set (call $join (local.get $set) (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)))))
       (br_if $next (i32.lt_u
         (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (local.get $count))))
-    (local.set $slot (call $slot (local.get $hash)))
+    (local.set $slot (call $slot (call $lanes_hash (i32.const {LANES}) (local.get $count))))
     (loop $probe
-      (local.set $label (i32.load $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2))))
+      (local.set $label (call $node (local.get $slot)))
       (if (local.get $label)
         (then
           (block $other
-            (br_if $other (i32.gt_s (local.get $label) (i32.const 0)))
-            (local.set $at (i32.shl (i32.and (local.get $label) (i32.const {INDEX})) (i32.const 4)))
-            (br_if $other (i32.ne (i32.load $labels offset={ARENA_4} (local.get $at)) (local.get $hash)))
-            (br_if $other (i32.ne (i32.load $labels offset={ARENA_12} (local.get $at)) (local.get $count)))
+            (local.set $at (i32.shl (local.get $label) (i32.const 3)))
+            (br_if $other (i32.ne
+              (i32.load $labels offset={ARENA_4} (local.get $at))
+              (i32.or (local.get $count) (i32.const {IN_LANES}))))
             (local.set $i (i32.const 0))
             (loop $next
               (br_if $other (i32.ne
-                (call $lane (local.get $i))
-                (i32.load $labels offset={ARENA_16} (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2))))))
+                (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)))
+                (i32.load $labels offset={ARENA_8} (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2))))))
               (br_if $next (i32.lt_u
                 (local.tee $i (i32.add (local.get $i) (i32.const 1)))
                 (local.get $count))))
-            (return (local.get $label)))
-          (local.set $slot (i32.and (i32.add (local.get $slot) (i32.const 1)) (i32.const {SLOT_MASK})))
+            (return (i32.or (local.get $label) (i32.const {IN_LANES}))))
+          (local.set $slot (call $after (local.get $slot)))
           (br $probe))))
     (local.set $label (call $allocate
-      (i32.add (i32.const 1) (i32.shr_u (i32.add (local.get $count) (i32.const 3)) (i32.const 2)))))
+      (i32.add (i32.const 1) (i32.shr_u (i32.add (local.get $count) (i32.const 1)) (i32.const 1)))))
     (if (i32.eqz (local.get $label))
       (then (return (local.get $set))))
-    (local.set $at (i32.shl (local.get $label) (i32.const 4)))
-    (local.set $label (i32.or (local.get $label) (i32.const {IN_LANES})))
+    (local.set $at (i32.shl (local.get $label) (i32.const 3)))
     (i32.store $labels offset={ARENA} (local.get $at) (local.get $set))
-    (i32.store $labels offset={ARENA_4} (local.get $at) (local.get $hash))
-    (i32.store $labels offset={ARENA_8} (local.get $at) (local.get $slot))
-    (i32.store $labels offset={ARENA_12} (local.get $at) (local.get $count))
+    (i32.store $labels offset={ARENA_4} (local.get $at) (i32.or (local.get $count) (i32.const {IN_LANES})))
     (memory.copy $labels $labels
-      (i32.add (local.get $at) (i32.const {ARENA_16})) (i32.const {LANES})
+      (i32.add (local.get $at) (i32.const {ARENA_8})) (i32.const {LANES})
       (i32.shl (local.get $count) (i32.const 2)))
-    (i32.store $labels offset={SLOTS} (i32.shl (local.get $slot) (i32.const 2)) (local.get $label))
-    (local.get $label))
+    (call $enter (local.get $slot) (local.get $label))
+    (i32.or (local.get $label) (i32.const {IN_LANES})))
 
-  ;; Writes the labels of a value's bytes into the first lanes.
+  ;; Four labels of a value that is input bytes as they are: those of its bytes from `first` on.
+  (func $four (param $a i32) (param $first i32) (result v128)
+    (local $n v128)
+    ;; Which byte of the copied ones each of them is.
+    (local.set $n (i32x4.add
+      (v128.const i32x4 0 1 2 3)
+      (i32x4.splat (i32.sub (local.get $first)
+        (i32.and (i32.shr_u (local.get $a) (i32.const {POSITION_SHIFT})) (i32.const 15))))))
+    (v128.and
+      (i32x4.add (local.get $n)
+        (i32x4.splat (i32.or (i32.const {RANGE}) (i32.and (local.get $a) (i32.const {BASE})))))
+      (i32x4.le_u (local.get $n)
+        (i32x4.splat (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 15))))))
+
+  ;; Writes the labels of a value's bytes into the first lanes; what lies in those above `count` is not said.
   (func $unpack (param $a i32) (param $count i32)
-    (local $i i32) (local $from i32) (local $length i32) (local $label i32)
+    (local $i i32) (local $from i32) (local $length i32)
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then
         (loop $next
-          (call $set_lane (local.get $i) (local.get $a))
+          (v128.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)) (i32x4.splat (local.get $a)))
           (br_if $next (i32.lt_u
-            (local.tee $i (i32.add (local.get $i) (i32.const 1)))
+            (local.tee $i (i32.add (local.get $i) (i32.const 4)))
             (local.get $count))))
         (return)))
     (if (i32.and (local.get $a) (i32.const {RANGE}))
       (then
-        (local.set $from (i32.and (i32.shr_u (local.get $a) (i32.const {POSITION_SHIFT})) (i32.const 15)))
-        (local.set $length (i32.add (i32.const 1)
-          (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 15))))
-        (local.set $label (i32.or (i32.const {RANGE}) (i32.and (local.get $a) (i32.const {BASE}))))
         (loop $next
-          (call $set_lane (local.get $i)
-            (select
-              (i32.add (local.get $label) (i32.sub (local.get $i) (local.get $from)))
-              (i32.const 0)
-              (i32.lt_u (i32.sub (local.get $i) (local.get $from)) (local.get $length))))
+          (v128.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))
+            (call $four (local.get $a) (local.get $i)))
           (br_if $next (i32.lt_u
-            (local.tee $i (i32.add (local.get $i) (i32.const 1)))
+            (local.tee $i (i32.add (local.get $i) (i32.const 4)))
             (local.get $count))))
         (return)))
-    (local.set $from (i32.shl (i32.and (local.get $a) (i32.const {INDEX})) (i32.const 4)))
-    (local.set $length (i32.load $labels offset={ARENA_12} (local.get $from)))
+    (local.set $from (i32.shl (i32.and (local.get $a) (i32.const {INDEX})) (i32.const 3)))
+    (local.set $length (i32.and (i32.load $labels offset={ARENA_4} (local.get $from)) (i32.const 0xff)))
     (loop $next
-      (call $set_lane (local.get $i)
+      (i32.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))
         (if (result i32) (i32.lt_u (local.get $i) (local.get $length))
-          (then (i32.load $labels offset={ARENA_16}
+          (then (i32.load $labels offset={ARENA_8}
             (i32.add (local.get $from) (i32.shl (local.get $i) (i32.const 2)))))
           (else (i32.const 0))))
       (br_if $next (i32.lt_u
@@ -289,15 +378,88 @@
 
   ;; The label of `count` bytes of memory; `at` is an address in the shadow.
   (func (export "load") (param $at i32) (param $count i32) (result i32)
-    (memory.copy $labels $shadow
-      (i32.const {LANES}) (local.get $at) (i32.shl (local.get $count) (i32.const 2)))
+    (local $i i32) (local $first i32)
+    (if (i32.eq (local.get $count) (i32.const 2))
+      (then
+        (i64.store $labels offset={LANES} (i32.const 0) (i64.load $shadow (local.get $at)))
+        (return (call $pack (local.get $count)))))
+    (local.set $first (i32.load $shadow (local.get $at)))
+    ;; Bytes of the input, one after the other?
+    (if (i32.eq (i32.and (local.get $first) (i32.const 0xffc00000)) (i32.const {RANGE}))
+      (then
+        (block $differs
+          (loop $next
+            (br_if $differs (v128.any_true (v128.xor
+              (v128.load $shadow (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2))))
+              (i32x4.add
+                (i32x4.splat (i32.add (local.get $first) (local.get $i)))
+                (v128.const i32x4 0 1 2 3)))))
+            (br_if $next (i32.lt_u
+              (local.tee $i (i32.add (local.get $i) (i32.const 4)))
+              (local.get $count))))
+          (return (i32.or
+            (i32.or (local.get $first) (i32.const {IN_LANES}))
+            (i32.shl (i32.sub (local.get $count) (i32.const 1)) (i32.const {LENGTH_SHIFT})))))))
+    ;; One label for all?
+    (local.set $i (i32.const 0))
+    (block $differs
+      (loop $next
+        (br_if $differs (v128.any_true (v128.xor
+          (v128.load $shadow (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2))))
+          (i32x4.splat (local.get $first)))))
+        (br_if $next (i32.lt_u
+          (local.tee $i (i32.add (local.get $i) (i32.const 4)))
+          (local.get $count))))
+      (return (local.get $first)))
+    (local.set $i (i32.const 0))
+    (loop $next
+      (v128.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))
+        (v128.load $shadow (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2)))))
+      (br_if $next (i32.lt_u
+        (local.tee $i (i32.add (local.get $i) (i32.const 4)))
+        (local.get $count))))
     (call $pack (local.get $count)))
 
   ;; Gives `count` bytes of memory their labels.
   (func (export "store") (param $at i32) (param $a i32) (param $count i32)
+    (local $i i32)
     (call $unpack (local.get $a) (local.get $count))
-    (memory.copy $shadow $labels
-      (local.get $at) (i32.const {LANES}) (i32.shl (local.get $count) (i32.const 2))))
+    (if (i32.eq (local.get $count) (i32.const 2))
+      (then
+        (i64.store $shadow (local.get $at) (i64.load $labels offset={LANES} (i32.const 0)))
+        (return)))
+    (loop $next
+      (v128.store $shadow (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2)))
+        (v128.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))))
+      (br_if $next (i32.lt_u
+        (local.tee $i (i32.add (local.get $i) (i32.const 4)))
+        (local.get $count)))))
+
+  ;; Is any of so many bytes of the shadow something? A multiple of four.
+  (func $any (export "any") (param $at i32) (param $bytes i32) (result i32)
+    (block $tail
+      (loop $next
+        (br_if $tail (i32.lt_u (local.get $bytes) (i32.const 16)))
+        (if (v128.any_true (v128.load $shadow (local.get $at)))
+          (then (return (i32.const 1))))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (local.set $bytes (i32.sub (local.get $bytes) (i32.const 16)))
+        (br $next)))
+    (loop $next
+      (if (i32.eqz (local.get $bytes))
+        (then (return (i32.const 0))))
+      (if (i32.load $shadow (local.get $at))
+        (then (return (i32.const 1))))
+      (local.set $at (i32.add (local.get $at) (i32.const 4)))
+      (local.set $bytes (i32.sub (local.get $bytes) (i32.const 4)))
+      (br $next))
+    (unreachable))
+
+  ;; Takes the labels of so many bytes of the shadow away. What is zero is not written: a page that
+  ;; never held a label takes no memory.
+  (func (export "clear") (param $at i32) (param $bytes i32)
+    (if (call $any (local.get $at) (local.get $bytes))
+      (then (memory.fill $shadow (local.get $at) (i32.const 0) (local.get $bytes)))))
 
   ;; Gives `count` bytes of memory one label.
   (func (export "fill") (param $at i32) (param $a i32) (param $count i32)
@@ -315,17 +477,41 @@
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then (return (local.get $a))))
     (call $unpack (local.get $a) (i32.const 1))
-    (call $lane (i32.const 0)))
+    (i32.load $labels offset={LANES} (i32.const 0)))
+
+  ;; Of a value that is input bytes as they are the bytes below `end`, and then those from `first` on, moved by so
+  ;; many; `first + move` is not negative.
+  (func $part (param $a i32) (param $first i32) (param $end i32) (param $move i32) (result i32)
+    (local $from i32) (local $to i32) (local $at i32)
+    (local.set $at (i32.and (i32.shr_u (local.get $a) (i32.const {POSITION_SHIFT})) (i32.const 15)))
+    (local.set $to (i32.add (i32.add (local.get $at) (i32.const 1))
+      (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 15))))
+    (local.set $from (select (local.get $at) (local.get $first) (i32.gt_u (local.get $at) (local.get $first))))
+    (local.set $to (select (local.get $to) (local.get $end) (i32.lt_u (local.get $to) (local.get $end))))
+    (if (i32.ge_u (local.get $from) (local.get $to))
+      (then (return (i32.const 0))))
+    (i32.or
+      (i32.or
+        (i32.const {COPIED})
+        (i32.add (i32.and (local.get $a) (i32.const {BASE})) (i32.sub (local.get $from) (local.get $at))))
+      (i32.or
+        (i32.shl (i32.add (local.get $from) (local.get $move)) (i32.const {POSITION_SHIFT}))
+        (i32.shl (i32.sub (i32.sub (local.get $to) (local.get $from)) (i32.const 1)) (i32.const {LENGTH_SHIFT})))))
 
   ;; Of `count` bytes those whose bit is set in `mask`; the others are constant.
   (func (export "mask") (param $a i32) (param $mask i32) (param $count i32) (result i32)
     (local $i i32)
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then (return (local.get $a))))
+    (if (i32.eqz (i32.and (local.get $mask) (i32.add (local.get $mask) (i32.const 1))))
+      (then
+        (if (i32.and (local.get $a) (i32.const {RANGE}))
+          (then (return (call $part (local.get $a)
+            (i32.const 0) (i32.popcnt (local.get $mask)) (i32.const 0)))))))
     (call $unpack (local.get $a) (local.get $count))
     (loop $next
       (if (i32.eqz (i32.and (i32.const 1) (i32.shr_u (local.get $mask) (local.get $i))))
-        (then (call $set_lane (local.get $i) (i32.const 0))))
+        (then (i32.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)) (i32.const 0))))
       (br_if $next (i32.lt_u
         (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (local.get $count))))
@@ -335,6 +521,9 @@
   (func (export "shift_up") (param $a i32) (param $by i32) (param $count i32) (result i32)
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then (return (local.get $a))))
+    (if (i32.and (local.get $a) (i32.const {RANGE}))
+      (then (return (call $part (local.get $a)
+        (i32.const 0) (i32.sub (local.get $count) (local.get $by)) (local.get $by)))))
     (call $unpack (local.get $a) (local.get $count))
     (memory.copy $labels $labels
       (i32.add (i32.const {LANES}) (i32.shl (local.get $by) (i32.const 2))) (i32.const {LANES})
@@ -347,6 +536,9 @@
     (local $left i32)
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then (return (local.get $a))))
+    (if (i32.and (local.get $a) (i32.const {RANGE}))
+      (then (return (call $part (local.get $a)
+        (local.get $by) (local.get $count) (i32.sub (i32.const 0) (local.get $by))))))
     (call $unpack (local.get $a) (local.get $count))
     (local.set $left (i32.shl (i32.sub (local.get $count) (local.get $by)) (i32.const 2)))
     (memory.copy $labels $labels
@@ -379,9 +571,9 @@
     (if (i32.ge_s (local.get $a) (i32.const 0))
       (then (return (local.get $a))))
     (call $unpack (local.get $a) (local.get $from))
-    (local.set $sign (call $lane (i32.sub (local.get $from) (i32.const 1))))
+    (local.set $sign (i32.load $labels offset={LANES} (i32.shl (i32.sub (local.get $from) (i32.const 1)) (i32.const 2))))
     (loop $next
-      (call $set_lane (local.get $from) (local.get $sign))
+      (i32.store $labels offset={LANES} (i32.shl (local.get $from) (i32.const 2)) (local.get $sign))
       (br_if $next (i32.lt_u
         (local.tee $from (i32.add (local.get $from) (i32.const 1)))
         (local.get $count))))
@@ -401,44 +593,137 @@
       (i32.const {OTHER_LANES}) (i32.const {LANES}) (i32.shl (local.get $count) (i32.const 2)))
     (call $unpack (local.get $b) (local.get $count))
     (loop $next
-      (call $set_lane (local.get $i) (call $join
+      (i32.store $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)) (call $join
         (i32.load $labels offset={OTHER_LANES} (i32.shl (local.get $i) (i32.const 2)))
-        (call $lane (local.get $i))))
+        (i32.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2)))))
       (br_if $next (i32.lt_u
         (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (local.get $count))))
     (call $pack (local.get $count)))
 
-  ;; Records what an operator was given; `counter` is the address of its counter.
+  ;; Writes an operand in as few bytes as there is a code for: 0, 1, 4 or 8. Where it ends, and the code.
+  (func $number (param $at i32) (param $value i64) (result i32 i32)
+    (if (i64.eqz (local.get $value))
+      (then (return (local.get $at) (i32.const 0))))
+    (i64.store $labels (local.get $at) (local.get $value))
+    (if (i64.lt_u (local.get $value) (i64.const 0x100))
+      (then (return (i32.add (local.get $at) (i32.const 1)) (i32.const 1))))
+    (if (i64.lt_u (local.get $value) (i64.const 0x100000000))
+      (then (return (i32.add (local.get $at) (i32.const 4)) (i32.const 2))))
+    (return (i32.add (local.get $at) (i32.const 8)) (i32.const 3)))
+
+  ;; Writes a label: none in no byte, a node or a byte of the input in two if its number fits, else in four.
+  ;; Where it ends, and the code.
+  (func $name (param $at i32) (param $label i32) (result i32 i32)
+    (if (i32.eqz (local.get $label))
+      (then (return (local.get $at) (i32.const 0))))
+    (i32.store $labels (local.get $at) (local.get $label))
+    (if (i32.le_u (local.get $label) (i32.const 0xffff))
+      (then (return (i32.add (local.get $at) (i32.const 2)) (i32.const 1))))
+    (if (i32.eq (i32.and (local.get $label) (i32.const 0x7fff0000)) (i32.const {RANGE}))
+      (then (return (i32.add (local.get $at) (i32.const 2)) (i32.const 2))))
+    (return (i32.add (local.get $at) (i32.const 4)) (i32.const 3)))
+
+  ;; Records what an operator was given; `counter` is the address of its counter. What was recorded lately
+  ;; with all the same is not recorded again, unless repeats are wanted.
   (func $event (export "event")
     (param $counter i32) (param $outcome i32) (param $left i64) (param $right i64) (param $a i32) (param $b i32)
-    (local $count i32) (local $events i32) (local $at i32)
-    (i32.store $labels (local.get $counter)
-      (local.tee $count (i32.add (i32.load $labels (local.get $counter)) (i32.const 1))))
-    (local.set $events (i32.load $labels offset={EVENTS} (i32.const 0)))
-    (if (i32.or
-        (i32.gt_u (local.get $count) (i32.load $labels offset={SITE_EVENTS_MAX} (i32.const 0)))
-        (i32.ge_u (local.get $events) (i32.const {EVENTS_MAX})))
+    (local $start i32) (local $end i32) (local $head i32) (local $code i32) (local $known i32) (local $other i32)
+    (local $i i32)
+    (if (i32.ge_u (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {EVENTS_MAX}))
       (then
         (i32.store $labels offset={DROPPED} (i32.const 0)
           (i32.add (i32.load $labels offset={DROPPED} (i32.const 0)) (i32.const 1)))
         (return)))
-    (i32.store $labels offset={EVENTS} (i32.const 0) (i32.add (local.get $events) (i32.const 1)))
-    (local.set $at (i32.shl (local.get $events) (i32.const 5)))
-    (i32.store $labels offset={EVENT_LIST} (local.get $at) (local.get $counter))
-    (i32.store $labels offset={EVENT_LIST_4} (local.get $at) (local.get $outcome))
-    (i64.store $labels offset={EVENT_LIST_8} (local.get $at) (local.get $left))
-    (i64.store $labels offset={EVENT_LIST_16} (local.get $at) (local.get $right))
-    (i32.store $labels offset={EVENT_LIST_24} (local.get $at) (local.get $a))
-    (i32.store $labels offset={EVENT_LIST_28} (local.get $at) (local.get $b)))
+    (local.set $start (i32.load $labels offset={EVENTS_END} (i32.const 0)))
+    (local.set $head (i32.or
+      (i32.shr_u (i32.sub (local.get $counter) (i32.const {HEADER})) (i32.const 2))
+      (i32.shl
+        (select (i32.const 2) (local.get $outcome) (i32.gt_u (local.get $outcome) (i32.const 1)))
+        (i32.const 30))))
+    (call $name (i32.add (local.get $start) (i32.const 4)) (local.get $a))
+    (local.set $code)
+    (local.set $end)
+    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 22))))
+    (call $name (local.get $end) (local.get $b))
+    (local.set $code)
+    (local.set $end)
+    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 24))))
+    (call $number (local.get $end) (local.get $left))
+    (local.set $code)
+    (local.set $end)
+    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 26))))
+    (call $number (local.get $end) (local.get $right))
+    (local.set $code)
+    (local.set $end)
+    (i32.store $labels (local.get $start)
+      (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 28))))
+    (if (i32.eqz (i32.load $labels offset={REPEATS} (i32.const 0)))
+      (then
+        (local.set $known (i32.add (i32.load $labels offset={KNOWN_AT} (i32.const 0)) (i32.shl
+          (i32.shr_u
+            (i32.mul
+              (i32.xor
+                (i32.add
+                  (i32.mul (local.get $counter) (i32.const 0x9e3779b1))
+                  (i32.mul (i32.wrap_i64 (local.get $left)) (i32.const 0xc2b2ae35)))
+                (i32.add
+                  (i32.add (local.get $a) (i32.rotl (local.get $b) (i32.const 11)))
+                  (i32.rotl (i32.wrap_i64 (local.get $right)) (i32.const 19))))
+              (i32.const 0x85ebca6b))
+            (i32.load $labels offset={KNOWN_SHIFT} (i32.const 0)))
+          (i32.const 2))))
+        (local.set $other (i32.load $labels (local.get $known)))
+        (if (local.get $other)
+          (then
+            (block $differs
+              (local.set $i (i32.const 0))
+              (loop $next
+                (if (i32.gt_u
+                    (i32.sub (local.get $end) (i32.add (local.get $start) (local.get $i)))
+                    (i32.const 8))
+                  (then
+                    (br_if $differs (i64.ne
+                      (i64.load $labels (i32.add (local.get $start) (local.get $i)))
+                      (i64.load $labels (i32.add (local.get $other) (local.get $i)))))
+                    (local.set $i (i32.add (local.get $i) (i32.const 8)))
+                    (br $next))))
+              ;; The last one to eight bytes.
+              (br_if $differs (i32.eqz (i64.eqz (i64.shl
+                (i64.xor
+                  (i64.load $labels (i32.add (local.get $start) (local.get $i)))
+                  (i64.load $labels (i32.add (local.get $other) (local.get $i))))
+                (i64.extend_i32_u (i32.sub
+                  (i32.const 64)
+                  (i32.shl
+                    (i32.sub (local.get $end) (i32.add (local.get $start) (local.get $i)))
+                    (i32.const 3))))))))
+              (i32.store $labels offset={REPEATED} (i32.const 0)
+                (i32.add (i32.load $labels offset={REPEATED} (i32.const 0)) (i32.const 1)))
+              (return))))
+        (i32.store $labels (local.get $known) (local.get $start))
+        ;; Of many events more are remembered.
+        (if (i32.eq (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {KNOWN_FEW_EVENTS}))
+          (then
+            (i32.store $labels offset={KNOWN_AT} (i32.const 0) (i32.const {KNOWN_MANY}))
+            (i32.store $labels offset={KNOWN_SHIFT} (i32.const 0) (i32.const {KNOWN_MANY_SHIFT}))))))
+    (i32.store $labels offset={EVENTS} (i32.const 0)
+      (i32.add (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const 1)))
+    (i32.store $labels offset={EVENTS_END} (i32.const 0) (local.get $end)))
 
   ;; Records an address with a label, and returns the label of what was loaded from there: its own,
   ;; and that of the address if it lies in `low .. low + size`, where the module's data is.
   (func (export "index")
     (param $counter i32) (param $address i32) (param $a i32) (param $loaded i32)
     (param $low i32) (param $size i32) (result i32)
-    (call $event (local.get $counter) (i32.const 0) (i64.extend_i32_u (local.get $address)) (i64.const 0)
-      (local.get $a) (i32.const 0))
+    (local $count i32)
+    (if (local.get $counter)
+      (then
+        (i32.store $labels (local.get $counter)
+          (local.tee $count (i32.add (i32.load $labels (local.get $counter)) (i32.const 1))))
+        (if (i32.le_u (local.get $count) (i32.load $labels offset={SITE_EVENTS_MAX} (i32.const 0)))
+          (then (call $event (local.get $counter) (i32.const 0) (i64.extend_i32_u (local.get $address)) (i64.const 0)
+            (local.get $a) (i32.const 0))))))
     (if (i32.lt_u (i32.sub (local.get $address) (local.get $low)) (local.get $size))
       (then (return (call $join (local.get $loaded) (local.get $a)))))
     (local.get $loaded))

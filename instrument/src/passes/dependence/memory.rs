@@ -6,7 +6,7 @@
 //!                        (v128.any_true (v128.load $shadow offset=32 (i32.shl (local.get $a) (i32.const 2))))
 //!                        if (result i32)  call $load  else  i32.const 0  end
 //! i32.store offset=8     local.set $v  local.tee $a  local.get $v  i32.store offset=8
-//!                        (v128.store $shadow offset=32 (i32.shl (local.get $a) (i32.const 2)) (v128.const 0))
+//!                        (v128.store $shadow (select $its_labels $nowhere $any_of_them) (v128.const 0))
 //! ```
 //!
 //! The guest's own access comes first: one that traps leaves no label, and what did not trap has an
@@ -134,18 +134,22 @@ impl Access {
         }
     }
 
-    /// Takes so many labels away.
-    fn clear(self, code: &mut Code, bytes: u32) {
+    /// Takes so many labels away where there are any; else zeros go to a place where nothing lies: a page that
+    /// never held a label is not written, and takes no memory. No branch: most stores have no label.
+    fn clear(self, code: &mut Code, bytes: u32, nowhere: i32, place: LocalId) {
+        self.whole_address(code);
+        code.i32(nowhere);
+        self.any(code, bytes);
+        code.op(ir::Select { ty: None }).set(place);
         for n in 0..bytes.div_ceil(4) {
-            self.shadow_address(code);
-            let offset = self.shadow_offset().saturating_add(16 * n);
+            code.get(place);
             match bytes {
-                1 => code.i32(0).store32(self.shadow, offset),
-                2 => code.i64(0).store64(self.shadow, offset),
+                1 => code.i32(0).store32(self.shadow, 0),
+                2 => code.i64(0).store64(self.shadow, 0),
                 _ => {
                     let value = Constant::V128(0);
                     code.op(ir::Const { value });
-                    code.store(self.shadow, StoreKind::V128, 4, offset)
+                    code.store(self.shadow, StoreKind::V128, 4, 16 * n)
                 }
             };
         }
@@ -261,21 +265,32 @@ fn index_event(walk: &mut Walk, code: &mut Code, access: Access, address: Value,
     });
 }
 
+fn clear(walk: &mut Walk, code: &mut Code, access: Access, bytes: u32) {
+    let place = walk.scratch(Use::Count, ValType::I32);
+    access.clear(code, bytes, walk.pass.nowhere[&access.memory], place);
+}
+
 /// Gives what was stored its labels.
 fn store(walk: &mut Walk, code: &mut Code, access: Access, value: Value, bytes: u32) {
     if value.label == Label::None {
-        return access.clear(code, bytes);
+        return clear(walk, code, access, bytes);
     }
     let library = walk.library_of(access.memory);
     if bytes == 1 {
-        access.shadow_address(code);
+        let place = walk.scratch(Use::Count, ValType::I32);
+        access.whole_address(code);
+        code.i32(walk.pass.nowhere[&access.memory]);
+        walk.label(code, value.label);
+        access.any(code, 1);
+        code.bin(BinaryOp::I32Or).op(ir::Select { ty: None });
+        code.set(place).get(place);
         walk.label(code, value.label);
         if !value.flat {
             walk.if_in_lanes(code, value.label, |code| {
                 code.call(library.byte);
             });
         }
-        code.store32(access.shadow, access.shadow_offset());
+        code.store32(access.shadow, 0);
         return;
     }
     walk.label(code, value.label);
@@ -283,7 +298,7 @@ fn store(walk: &mut Walk, code: &mut Code, access: Access, value: Value, bytes: 
     access.whole_address(&mut then);
     walk.label(&mut then, value.label);
     then.i32(bytes.cast_signed()).call(library.store);
-    access.clear(&mut otherwise, bytes);
+    clear(walk, &mut otherwise, access, bytes);
     walk.if_else(code, then, otherwise);
 }
 
@@ -385,18 +400,26 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
     };
     match from {
         Some(from) => {
-            scaled(code, target, to_wide);
+            // Between pages that never held a label, nothing is copied: they take no memory.
+            let (src, other) = walk.pass.shadows[&from];
+            let mut copy = Code::default();
+            scaled(&mut copy, target, to_wide);
+            scaled(&mut copy, middle, from_wide);
+            scaled(&mut copy, size, size_wide);
+            copy.op(ir::MemoryCopy { src, dst: shadow });
             scaled(code, middle, from_wide);
             scaled(code, size, size_wide);
-            let src = walk.pass.shadows[&from].0;
-            code.op(ir::MemoryCopy { src, dst: shadow });
+            code.call(other.any);
+            scaled(code, target, to_wide);
+            scaled(code, size, size_wide);
+            code.call(walk.library_of(to).any).bin(BinaryOp::I32Or);
+            walk.when(code, copy);
         }
         None => {
             let mut clear = Code::default();
             scaled(&mut clear, target, to_wide);
-            clear.i32(0);
             scaled(&mut clear, size, size_wide);
-            clear.op(ir::MemoryFill { memory: shadow });
+            clear.call(walk.library_of(to).clear);
             if middle_value.label == Label::None {
                 code.0.extend(clear.0);
             } else {

@@ -14,7 +14,7 @@ use super::effect::effect;
 use super::library::Library;
 use super::{Dependence, operators};
 use crate::emit::{Code, body, body_mut, sequence, sequences};
-use crate::labels::{ARGUMENTS, PAYLOAD, RESULTS, SiteKind, VALUES_MAX};
+use crate::labels::{SiteKind, VALUES_MAX, argument, payload, result};
 
 /// Where the label of a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +64,7 @@ pub(super) enum Use {
     Size,
     Outcome,
     Label,
+    Count,
 }
 
 pub(super) struct Walk<'a> {
@@ -106,7 +107,7 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
     let twins = twins.collect::<BTreeMap<_, _>>();
     let results = pass.carriers.results(module, id);
     let goal = |(n, carries): (usize, &bool)| match carries {
-        true => Goal::Memory(RESULTS + 4 * n as u32),
+        true => Goal::Memory(result(n)),
         false => Goal::Nowhere,
     };
     let goals = results.iter().enumerate().map(goal).collect();
@@ -124,7 +125,7 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
     let mut begin = Code::default();
     for (n, arg) in args.iter().enumerate() {
         if let Some(twin) = walk.twins.get(arg) {
-            begin.i32(0).load32(labels, ARGUMENTS + 4 * n as u32);
+            begin.i32(0).load32(labels, argument(n));
             begin.set(*twin);
         }
     }
@@ -434,7 +435,7 @@ impl Walk<'_> {
             }
             Instr::Throw(ir::Throw { tag }) => {
                 let takes = self.types(self.module.tags.get(*tag).ty());
-                self.give(code, &takes, PAYLOAD);
+                self.give(code, &takes, payload);
                 code.op_at(instr, loc);
                 return false;
             }
@@ -445,7 +446,7 @@ impl Walk<'_> {
             Instr::Call(ir::Call { func }) => {
                 let func = *func;
                 let takes = self.parameters(func);
-                self.give(code, &takes, ARGUMENTS);
+                self.give(code, &takes, argument);
                 self.stack.truncate(self.stack.len() - takes.len());
                 code.op_at(instr, loc);
                 let leaves = self.pass.carriers.results(self.module, func);
@@ -453,7 +454,7 @@ impl Walk<'_> {
             }
             Instr::ReturnCall(ir::ReturnCall { func }) => {
                 let takes = self.parameters(*func);
-                self.give(code, &takes, ARGUMENTS);
+                self.give(code, &takes, argument);
                 let leaves = self.pass.carriers.results(self.module, self.id);
                 self.forget(code, &leaves);
                 code.op_at(instr, loc);
