@@ -8,6 +8,8 @@
 //! Everything is run as processes of `sandglass`, which must be built.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+mod lockstep;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -25,7 +27,7 @@ type Result<T> = std::result::Result<T, Error>;
 #[command(name = "scale")]
 struct Args {
     /// What is measured
-    #[arg(value_parser = ["edges", "cost"])]
+    #[arg(value_parser = ["edges", "cost", "lockstep"])]
     what: String,
     /// The target
     target: PathBuf,
@@ -43,12 +45,22 @@ struct Args {
     /// Seeds
     #[arg(long, default_value_t = 10)]
     rounds: u64,
+    /// In lockstep: how many engines
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
+    engines: Vec<u64>,
+    /// In lockstep: executions of each between two meetings; 0 for never
+    #[arg(long, value_delimiter = ',', default_value = "1024,8192,0")]
+    every: Vec<u64>,
+    /// In lockstep: settings of the guidance
+    #[arg(long)]
+    set: Vec<String>,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
     match args.what.as_str() {
         "edges" => edges(&args),
+        "lockstep" => in_lockstep(&args),
         _ => cost(&args),
     }
 }
@@ -166,6 +178,61 @@ fn edges(args: &Args) -> Result<()> {
         println!("{line}");
     }
     fs::remove_dir_all(&root)?;
+    Ok(())
+}
+
+fn in_lockstep(args: &Args) -> Result<()> {
+    let mut seeds: Vec<PathBuf> = fs::read_dir(&args.seeds)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    seeds.sort();
+    let seeds = seeds.iter().map(|path| Ok(fs::read(path)?));
+    let subject = lockstep::Subject::new(
+        &args.target.to_string_lossy(),
+        fs::read(&args.target)?,
+        seeds.collect::<Result<_>>()?,
+    )?;
+    let settings: Vec<(String, String)> = (args.set.iter())
+        .filter_map(|set| set.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let mut alone: Vec<u64> = Vec::new();
+    for &engines in &args.engines {
+        for &every in &args.every {
+            if engines == 1 && !alone.is_empty() {
+                break;
+            }
+            let plan = lockstep::Plan {
+                engines,
+                execs: args.execs,
+                every: (every > 0).then_some(every),
+                settings: settings.clone(),
+            };
+            let found: Vec<lockstep::Found> = (0..args.rounds)
+                .map(|round| subject.run(&plan, 1 + round * 10))
+                .collect::<Result<_>>()?;
+            let edges: Vec<u64> = found.iter().map(|found| found.edges).collect();
+            let of = |get: fn(&lockstep::Found) -> u64| {
+                median(&found.iter().map(|found| get(found) as f64).collect::<Vec<_>>())
+            };
+            let mut line = format!(
+                "{engines} engines, every {every}: median {} edges, {edges:?}, {} own, {} imports run, {} kept",
+                of(|found| found.edges), of(|found| found.own), of(|found| found.imports), of(|found| found.kept)
+            );
+            if engines == 1 {
+                alone = edges;
+            } else if !alone.is_empty() {
+                let contrast = mann_whitney(&edges, &alone);
+                line.push_str(&format!(
+                    "; against one: A12 {:.2}, p {:.3}{}",
+                    contrast.a12,
+                    contrast.p,
+                    contrast.stars()
+                ));
+            }
+            println!("{line}");
+        }
+    }
     Ok(())
 }
 
