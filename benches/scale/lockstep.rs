@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use sandglass_benches::run_batch;
 use sandglass_engine::{
-    Config, Engine, Import, Interest, Judging, Outcome, Reason, Status, TestcaseId, Token, guidance,
+    Batch, Config, Engine, Import, Interest, Judging, Outcome, Reason, Status, TestcaseId, Token,
+    feedback::Seen, guidance,
 };
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
@@ -77,6 +78,8 @@ struct Meeting {
     pool: Pool,
     exact: Exact,
     members: Vec<Member>,
+    /// Campaigns that divide the work: those that never meet do not.
+    sharers: u32,
     found: Found,
 }
 
@@ -118,6 +121,10 @@ impl Meeting {
         });
         Ok(Meeting {
             members: members.collect::<Result<_>>()?,
+            sharers: match plan.every {
+                Some(_) => u32::try_from(plan.engines)?,
+                None => 1,
+            },
             pool: Pool::new(vec![Box::new(worker)], Stop::default()),
             exact: Exact::new(&subject.target, &subject.limits),
             found: Found::default(),
@@ -137,9 +144,8 @@ impl Meeting {
                 self.meet(each)?;
             }
         }
-        let mut all = sandglass_engine::feedback::Seen::new(
-            self.members[0].engine.interest().all.bits().len() as u32,
-        );
+        let probes = self.members[0].engine.interest().all.bits().len() as u32;
+        let mut all = Seen::new(probes);
         for member in &self.members {
             let interest = member.engine.interest();
             let bits = interest.all.bits().iter().enumerate();
@@ -160,6 +166,7 @@ impl Meeting {
     /// One engine goes on by itself.
     fn turn(&mut self, at: usize, until: u64) -> Result<()> {
         let engine = &mut self.members[at].engine;
+        engine.share(self.sharers);
         while engine.stats().execs < until {
             let batch = Arc::new(engine.next_batch(until - engine.stats().execs));
             judged(&mut self.pool, &mut self.exact, engine, &batch)?;
@@ -243,7 +250,7 @@ fn judged(
     pool: &mut Pool,
     exact: &mut Exact,
     engine: &mut Engine,
-    batch: &Arc<sandglass_engine::Batch>,
+    batch: &Arc<Batch>,
 ) -> Result<()> {
     let mut judging = Judging::of(batch);
     run_batch(pool, batch, &mut |outcomes| {

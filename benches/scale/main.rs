@@ -2,6 +2,8 @@
 //!
 //! - `edges`: one campaign, and two and four that meet, with the same executions in all. Edges of all
 //!   together, over as many seeds as rounds; Mann and Whitney's test, and A12 (above 0.5: those that meet cover more).
+//! - `lockstep`: the same of engines in one thread that take turns and meet after so many executions, or never:
+//!   the same edges on every machine (`lockstep.rs`). `--set share=off` has them divide nothing.
 //! - `cost`: CPU time of a campaign that meets nobody in a folder, over that of the same one alone; they are the same
 //!   campaign, which is checked. Then of one that meets another.
 //!
@@ -213,11 +215,19 @@ fn in_lockstep(args: &Args) -> Result<()> {
                 .collect::<Result<_>>()?;
             let edges: Vec<u64> = found.iter().map(|found| found.edges).collect();
             let of = |get: fn(&lockstep::Found) -> u64| {
-                median(&found.iter().map(|found| get(found) as f64).collect::<Vec<_>>())
+                median(
+                    &found
+                        .iter()
+                        .map(|found| get(found) as f64)
+                        .collect::<Vec<_>>(),
+                )
             };
             let mut line = format!(
                 "{engines} engines, every {every}: median {} edges, {edges:?}, {} own, {} imports run, {} kept",
-                of(|found| found.edges), of(|found| found.own), of(|found| found.imports), of(|found| found.kept)
+                of(|found| found.edges),
+                of(|found| found.own),
+                of(|found| found.imports),
+                of(|found| found.kept)
             );
             if engines == 1 {
                 alone = edges;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,13 @@ const POLL_LEAST: Duration = Duration::from_millis(10);
 const POLL_MOST: Duration = Duration::from_millis(150);
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
+/// Between two counts of those that fuzz: doubled after each, and longer the more there are, because each is read.
+const COUNT_LEAST: Duration = Duration::from_millis(100);
+const COUNT_MOST: Duration = Duration::from_secs(5);
+const COUNT_EACH: Duration = Duration::from_millis(50);
+/// What those do that divide the work, as their signs of life say, and what they did who left.
+const FUZZES: &str = "fuzz";
+const ENDED: &str = "ended";
 /// Between two attempts to come back: doubled after each.
 const RETRY_LEAST: Duration = Duration::from_millis(200);
 const RETRY_MOST: Duration = Duration::from_secs(30);
@@ -55,6 +62,8 @@ pub(super) struct Shared {
     pub(super) is_over: AtomicBool,
     /// The campaign ends soon, and takes nothing more.
     pub(super) is_full: AtomicBool,
+    /// Campaigns that fuzz there now, this one included: they divide the work.
+    pub(super) sharers: AtomicU32,
     state: AtomicU8,
     /// Raised with each new finding in the folder.
     pub(super) findings: AtomicU64,
@@ -75,13 +84,14 @@ impl Shared {
             is_refill: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            sharers: AtomicU32::new(1),
             state: AtomicU8::new(Standing::Arriving as u8),
             findings: AtomicU64::new(0),
             offered: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             beat: Mutex::new(Beat {
                 worker: me.clone(),
-                doing: "fuzz".into(),
+                doing: FUZZES.into(),
                 execs: 0,
                 corpus: 0,
                 edges: 0,
@@ -224,6 +234,7 @@ impl Link {
                 Err(error) => Err(error.into()),
             };
             self.shared.stand(Standing::Away);
+            self.shared.sharers.store(1, Ordering::Relaxed);
             match left {
                 Ok(()) => return,
                 Err(Left::Refused(why)) => {
@@ -262,6 +273,7 @@ impl Link {
         }
         self.shared.stand(Standing::There);
         let (mut findings, mut beaten) = (None, None::<Instant>);
+        let (mut count_at, mut count_pause) = (Instant::now(), COUNT_LEAST);
         let mut poll = POLL_LEAST;
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
@@ -278,12 +290,20 @@ impl Link {
                     .beat
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
-                let beat = beat.clone();
+                let mut beat = beat.clone();
+                if is_over {
+                    beat.doing = ENDED.into();
+                }
                 exchange.beat(&beat)?;
                 beaten = Some(Instant::now());
             }
             if is_over {
                 return Ok(());
+            }
+            if Instant::now() >= count_at {
+                let count = self.count(exchange)?;
+                count_pause = COUNT_MOST.min(2 * count_pause).max(COUNT_EACH * count);
+                count_at = Instant::now() + count_pause;
             }
             is_news |= self.take(exchange, &mut cursor)? > 0;
             poll = match is_news {
@@ -292,6 +312,17 @@ impl Link {
             };
             self.shared.offers.wait(poll, || self.shared.is_over());
         }
+    }
+
+    /// Counts those that fuzz, this one included.
+    fn count(&self, exchange: &mut dyn Exchange) -> Result<u32, Left> {
+        let live = exchange.live()?;
+        let others = (live.iter())
+            .filter(|beat| beat.worker != self.me && beat.doing == FUZZES)
+            .count();
+        let count = u32::try_from(others + 1).unwrap_or(u32::MAX);
+        self.shared.sharers.store(count, Ordering::Relaxed);
+        Ok(count)
     }
 
     /// Reads all that is there. If something is gone that was there before, everybody's entries are to be
