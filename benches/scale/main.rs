@@ -5,7 +5,7 @@
 //! - `lockstep`: the same of engines in one thread that take turns and meet after so many executions, or never:
 //!   the same edges on every machine (`lockstep.rs`). `--set share=off` has them divide nothing.
 //! - `cost`: CPU time of a campaign that meets nobody in a folder, over that of the same one alone; they are the same
-//!   campaign, which is checked. Then of one that meets another.
+//!   campaign, which is checked. Then of one that meets another, and of its link's thread alone.
 //!
 //! Everything is run as processes of `sandglass`, which must be built.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -265,18 +265,26 @@ fn cost(args: &Args) -> Result<()> {
         over.push(100.0 * (spent[1] / spent[0] - 1.0));
         let at = Round::new(args, &root, &format!("two-r{round}"))?;
         let before = children_s()?;
-        let two = [
+        let mut two = [
             at.start(1, args.execs, true)?,
             at.start(2, args.execs, true)?,
         ];
+        let link_s: f64 = links_s(&mut two)?.iter().sum();
+        let mut offered = 0;
         for (seed, child) in (1..).zip(two) {
-            at.end(seed, child)?;
+            let summary = at.end(seed, child)?;
+            offered += summary["joined"]["offered"].as_u64().ok_or("not joined")?;
         }
         let both = children_s()? - before;
         over_two.push(100.0 * (both / (2.0 * spent[0]) - 1.0));
         println!(
-            "seed {round}: alone {:.2} s, joined {:.2} s, two that meet {both:.2} s",
-            spent[0], spent[1]
+            "seed {round}: alone {:.2} s ({:.1} µs a trial), joined {:.2} s, two that meet {both:.2} s, of which their \
+             links {link_s:.3} s ({:.2} %); {offered} entries offered, run once more each ({:.2} % of the trials)",
+            spent[0],
+            1e6 * spent[0] / args.execs as f64,
+            spent[1],
+            100.0 * link_s / both,
+            100.0 * offered as f64 / (2 * args.execs) as f64,
         );
     }
     println!(
@@ -289,6 +297,38 @@ fn cost(args: &Args) -> Result<()> {
     );
     fs::remove_dir_all(&root)?;
     Ok(())
+}
+
+/// CPU seconds of the threads that speak to the others, of each process, until all have ended: looked at every few
+/// milliseconds, because nobody can ask afterwards.
+fn links_s(children: &mut [Child]) -> Result<Vec<f64>> {
+    let mut links = vec![0.0; children.len()];
+    let mut is_any = true;
+    while is_any {
+        is_any = false;
+        for (child, link) in children.iter_mut().zip(&mut links) {
+            if child.try_wait()?.is_none() {
+                is_any = true;
+                *link = f64::max(*link, link_s(child.id()));
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    Ok(links)
+}
+
+/// The same of one process as of now; 0 if there is no such thread. Nanoseconds are the first field of `schedstat`.
+fn link_s(process: u32) -> f64 {
+    let threads = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    let spent = threads.flatten().filter_map(|thread| {
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        let stat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let ns: f64 = stat.split_whitespace().next()?.parse().ok()?;
+        (name.trim() == "exchange").then_some(ns / 1e9)
+    });
+    spent.sum()
 }
 
 fn temporary() -> Result<PathBuf> {
