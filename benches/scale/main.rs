@@ -2,11 +2,15 @@
 //!
 //! - `edges`: one campaign, and two and four that meet, with the same executions in all. Edges of all
 //!   together, over as many seeds as rounds; Mann and Whitney's test, and A12 (above 0.5: those that meet cover more).
+//! - `lockstep`: the same of engines in one thread that take turns and meet after so many executions, or never:
+//!   the same edges on every machine (`lockstep.rs`). `--set share=off` has them divide nothing.
 //! - `cost`: CPU time of a campaign that meets nobody in a folder, over that of the same one alone; they are the same
-//!   campaign, which is checked. Then of one that meets another.
+//!   campaign, which is checked. Then of one that meets another, and of its link's thread alone.
 //!
 //! Everything is run as processes of `sandglass`, which must be built.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+mod lockstep;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +29,7 @@ type Result<T> = std::result::Result<T, Error>;
 #[command(name = "scale")]
 struct Args {
     /// What is measured
-    #[arg(value_parser = ["edges", "cost"])]
+    #[arg(value_parser = ["edges", "cost", "lockstep"])]
     what: String,
     /// The target
     target: PathBuf,
@@ -43,12 +47,22 @@ struct Args {
     /// Seeds
     #[arg(long, default_value_t = 10)]
     rounds: u64,
+    /// In lockstep: how many engines
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
+    engines: Vec<u64>,
+    /// In lockstep: executions of each between two meetings; 0 for never
+    #[arg(long, value_delimiter = ',', default_value = "1024,8192,0")]
+    every: Vec<u64>,
+    /// In lockstep: settings of the guidance
+    #[arg(long)]
+    set: Vec<String>,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
     match args.what.as_str() {
         "edges" => edges(&args),
+        "lockstep" => in_lockstep(&args),
         _ => cost(&args),
     }
 }
@@ -169,6 +183,69 @@ fn edges(args: &Args) -> Result<()> {
     Ok(())
 }
 
+fn in_lockstep(args: &Args) -> Result<()> {
+    let mut seeds: Vec<PathBuf> = fs::read_dir(&args.seeds)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    seeds.sort();
+    let seeds = seeds.iter().map(|path| Ok(fs::read(path)?));
+    let subject = lockstep::Subject::new(
+        &args.target.to_string_lossy(),
+        fs::read(&args.target)?,
+        seeds.collect::<Result<_>>()?,
+    )?;
+    let settings: Vec<(String, String)> = (args.set.iter())
+        .filter_map(|set| set.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let mut alone: Vec<u64> = Vec::new();
+    for &engines in &args.engines {
+        for &every in &args.every {
+            if engines == 1 && !alone.is_empty() {
+                break;
+            }
+            let plan = lockstep::Plan {
+                engines,
+                execs: args.execs,
+                every: (every > 0).then_some(every),
+                settings: settings.clone(),
+            };
+            let found: Vec<lockstep::Found> = (0..args.rounds)
+                .map(|round| subject.run(&plan, 1 + round * 10))
+                .collect::<Result<_>>()?;
+            let edges: Vec<u64> = found.iter().map(|found| found.edges).collect();
+            let of = |get: fn(&lockstep::Found) -> u64| {
+                median(
+                    &found
+                        .iter()
+                        .map(|found| get(found) as f64)
+                        .collect::<Vec<_>>(),
+                )
+            };
+            let mut line = format!(
+                "{engines} engines, every {every}: median {} edges, {edges:?}, {} own, {} imports run, {} kept",
+                of(|found| found.edges),
+                of(|found| found.own),
+                of(|found| found.imports),
+                of(|found| found.kept)
+            );
+            if engines == 1 {
+                alone = edges;
+            } else if !alone.is_empty() {
+                let contrast = mann_whitney(&edges, &alone);
+                line.push_str(&format!(
+                    "; against one: A12 {:.2}, p {:.3}{}",
+                    contrast.a12,
+                    contrast.p,
+                    contrast.stars()
+                ));
+            }
+            println!("{line}");
+        }
+    }
+    Ok(())
+}
+
 fn cost(args: &Args) -> Result<()> {
     let root = temporary()?;
     let (mut over, mut over_two) = (Vec::new(), Vec::new());
@@ -188,18 +265,26 @@ fn cost(args: &Args) -> Result<()> {
         over.push(100.0 * (spent[1] / spent[0] - 1.0));
         let at = Round::new(args, &root, &format!("two-r{round}"))?;
         let before = children_s()?;
-        let two = [
+        let mut two = [
             at.start(1, args.execs, true)?,
             at.start(2, args.execs, true)?,
         ];
+        let link_s: f64 = links_s(&mut two)?.iter().sum();
+        let mut offered = 0;
         for (seed, child) in (1..).zip(two) {
-            at.end(seed, child)?;
+            let summary = at.end(seed, child)?;
+            offered += summary["joined"]["offered"].as_u64().ok_or("not joined")?;
         }
         let both = children_s()? - before;
         over_two.push(100.0 * (both / (2.0 * spent[0]) - 1.0));
         println!(
-            "seed {round}: alone {:.2} s, joined {:.2} s, two that meet {both:.2} s",
-            spent[0], spent[1]
+            "seed {round}: alone {:.2} s ({:.1} µs a trial), joined {:.2} s, two that meet {both:.2} s, of which their \
+             links {link_s:.3} s ({:.2} %); {offered} entries offered, run once more each ({:.2} % of the trials)",
+            spent[0],
+            1e6 * spent[0] / args.execs as f64,
+            spent[1],
+            100.0 * link_s / both,
+            100.0 * offered as f64 / (2 * args.execs) as f64,
         );
     }
     println!(
@@ -212,6 +297,38 @@ fn cost(args: &Args) -> Result<()> {
     );
     fs::remove_dir_all(&root)?;
     Ok(())
+}
+
+/// CPU seconds of the threads that speak to the others, of each process, until all have ended: looked at every few
+/// milliseconds, because nobody can ask afterwards.
+fn links_s(children: &mut [Child]) -> Result<Vec<f64>> {
+    let mut links = vec![0.0; children.len()];
+    let mut is_any = true;
+    while is_any {
+        is_any = false;
+        for (child, link) in children.iter_mut().zip(&mut links) {
+            if child.try_wait()?.is_none() {
+                is_any = true;
+                *link = f64::max(*link, link_s(child.id()));
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    Ok(links)
+}
+
+/// The same of one process as of now; 0 if there is no such thread. Nanoseconds are the first field of `schedstat`.
+fn link_s(process: u32) -> f64 {
+    let threads = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    let spent = threads.flatten().filter_map(|thread| {
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        let stat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let ns: f64 = stat.split_whitespace().next()?.parse().ok()?;
+        (name.trim() == "exchange").then_some(ns / 1e9)
+    });
+    spent.sum()
 }
 
 fn temporary() -> Result<PathBuf> {

@@ -26,6 +26,7 @@ mod config;
 mod decision;
 mod import;
 mod rerun;
+mod share;
 mod stats;
 
 pub use config::Config;
@@ -35,6 +36,7 @@ pub use stats::Stats;
 
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
+pub use share::SHARE;
 
 /// Why a state cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +100,9 @@ pub struct Engine {
     seeds: Vec<Arc<[u8]>>,
     tables: Option<(u64, Arc<Tables>)>,
     state: State,
+    /// No part of the state: who resumes may be alone. See [`Engine::share`].
+    sharers: u32,
+    shares: bool,
     /// Empty between batches, for whoever asks for reruns.
     noted: Noted,
 }
@@ -168,6 +173,7 @@ macro_rules! view {
             input_bytes_max: $engine.config.input_bytes_max,
             trials: $engine.state.stats.execs,
             targets: &$engine.config.targets,
+            sharers: $engine.sharers,
         }
     };
 }
@@ -231,6 +237,7 @@ impl Engine {
     fn with(mut config: Config, state: State) -> Engine {
         config.input_bytes_max = config.input_bytes_max.max(1);
         let max = config.input_bytes_max as usize;
+        let shares = share::shares(&config);
         let seeds = std::mem::take(&mut config.seeds);
         let seeds = seeds
             .into_iter()
@@ -241,6 +248,8 @@ impl Engine {
             seeds,
             tables: None,
             state,
+            sharers: 1,
+            shares,
             noted: Noted::default(),
         }
     }

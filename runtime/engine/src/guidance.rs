@@ -165,6 +165,8 @@ pub struct View<'a> {
     pub trials: u64,
     /// What is known of the target beforehand, if the guidance wants that.
     pub targets: &'a Targets,
+    /// Campaigns that divide the work, this one included: 1 if it is alone, or does not divide it.
+    pub sharers: u32,
 }
 
 /// What a trial showed beyond what had been seen.

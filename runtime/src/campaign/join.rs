@@ -366,6 +366,8 @@ impl Campaign<'_> {
     }
 
     fn exchange_with(&mut self, join: &mut Join, pool: &mut Pool) -> Result<()> {
+        self.engine
+            .share(join.shared.sharers.load(Ordering::Relaxed));
         // What is cut will be repeated: nothing may come in between.
         if self.is_tail || !join.look() {
             return Ok(());

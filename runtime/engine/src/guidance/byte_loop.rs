@@ -32,6 +32,8 @@ const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
 /// Jobs may take three quarters of a batch while they lead to more than havoc does, else an eighth.
 const JOB_EIGHTHS_MAX: u32 = 6;
 const JOB_EIGHTHS_MIN: u32 = 1;
+/// Trials of a batch: what stages of few testcases have to fill.
+const FIRST_BATCH: u64 = 1024;
 /// Most solutions of one run.
 const SOLUTIONS_MAX: usize = 512;
 /// Most solutions of one run while more than `CROWD` jobs wait.
@@ -358,7 +360,13 @@ impl ByteLoop {
             100
         };
         let bytes = view.corpus.get(id).bytes.clone();
-        self.add_stage(Some(id), bytes.clone(), HAVOC_CYCLES, energy, rng);
+        let sharers = view.sharers;
+        let cycles = HAVOC_CYCLES / u64::from(sharers);
+        // Few testcases fill everybody's first batch, whatever a stage's size: then it is the growth of stages
+        // that is divided.
+        let is_few = view.corpus.len() as u64 * cycles < FIRST_BATCH;
+        let growing = if is_few { energy * sharers } else { energy };
+        self.add_stage(Some(id), bytes.clone(), cycles, growing, rng);
         if self.config.solve && self.jobs.len() <= CROWD {
             self.jobs.push_back(Job::CompareChild {
                 parent: id,
@@ -367,7 +375,7 @@ impl ByteLoop {
             });
         }
         if self.config.splice && bytes.len() > 1 && view.corpus.len() > 1 {
-            for _ in 0..SPLICE_CYCLES {
+            for _ in 0..part(SPLICE_CYCLES, sharers, rng) {
                 if let Some(spliced) = spliced(view, id, &bytes, rng) {
                     self.add_stage(Some(id), spliced, SPLICE_HAVOC, energy, rng);
                 }
@@ -444,6 +452,14 @@ impl ByteLoop {
         if self.config.autodict {
             self.comparisons.learn_tokens(judged.detail);
         }
+    }
+}
+
+/// One campaign's part of `count`, of which all together do as many. Draws nothing if it is alone.
+fn part(count: u32, sharers: u32, rng: &mut Rng) -> u32 {
+    match sharers {
+        1 => count,
+        _ => (count + rng.below(sharers)) / sharers,
     }
 }
 

@@ -9,6 +9,7 @@
 //! - tokens from the program's data are used;
 //! - an input that is the first valid one to hit a probe is kept, as in Zest;
 //! - blocks are inserted behind the last byte, too, where AFL never does;
+//! - campaigns that meet divide the children of a testcase ([`SHARE`]);
 //! - fewer operators are stacked: small changes keep more of what a parent is worth, and a child
 //!   costs a third. Chosen by trying.
 //!
@@ -16,6 +17,7 @@
 
 use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{Spec, Strategy, afl};
+use crate::engine::SHARE;
 use crate::settings::{Setting, Settings};
 
 /// The guidance `sandglass`.
@@ -55,6 +57,7 @@ const SETTINGS: &[Setting] = &[
     ENERGY,
     Setting::switch("append", "insert blocks behind the last byte, too", true),
     stack_pow2(4),
+    SHARE,
 ];
 
 fn new(settings: &Settings) -> Strategy {

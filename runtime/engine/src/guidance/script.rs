@@ -29,6 +29,7 @@ macro_rules! view {
             input_bytes_max: 100,
             trials: 0,
             targets: &$script.targets,
+            sharers: 1,
         }
     };
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,13 @@ const POLL_LEAST: Duration = Duration::from_millis(10);
 const POLL_MOST: Duration = Duration::from_millis(150);
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
+/// Between two counts of those that fuzz: doubled after each, and longer the more there are, because each is read.
+const COUNT_LEAST: Duration = Duration::from_millis(100);
+const COUNT_MOST: Duration = Duration::from_secs(5);
+const COUNT_EACH: Duration = Duration::from_millis(50);
+/// What those do that divide the work, as their signs of life say, and what they did who left.
+const FUZZES: &str = "fuzz";
+const ENDED: &str = "ended";
 /// Between two attempts to come back: doubled after each.
 const RETRY_LEAST: Duration = Duration::from_millis(200);
 const RETRY_MOST: Duration = Duration::from_secs(30);
@@ -56,6 +63,8 @@ pub(super) struct Shared {
     pub(super) is_over: AtomicBool,
     /// The campaign ends soon, and takes nothing more.
     pub(super) is_full: AtomicBool,
+    /// Campaigns that fuzz there now, this one included: they divide the work.
+    pub(super) sharers: AtomicU32,
     state: AtomicU8,
     /// Raised with each new finding in the folder.
     pub(super) findings: AtomicU64,
@@ -76,13 +85,14 @@ impl Shared {
             is_refill: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            sharers: AtomicU32::new(1),
             state: AtomicU8::new(Standing::Arriving as u8),
             findings: AtomicU64::new(0),
             offered: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             beat: Mutex::new(Beat {
                 worker: me.clone(),
-                doing: "fuzz".into(),
+                doing: FUZZES.into(),
                 execs: 0,
                 corpus: 0,
                 edges: 0,
@@ -233,6 +243,7 @@ impl Link {
                 Err(error) => Err(error.into()),
             };
             self.shared.stand(Standing::Away);
+            self.shared.sharers.store(1, Ordering::Relaxed);
             match left {
                 Ok(()) => return,
                 Err(Left::Refused(why)) => {
@@ -273,6 +284,7 @@ impl Link {
                 .note(format!("{}: somebody is there again", self.place));
         }
         self.shared.stand(Standing::There);
+        let (mut count_at, mut count_pause) = (Instant::now(), COUNT_LEAST);
         let mut poll = POLL_LEAST;
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
@@ -281,6 +293,11 @@ impl Link {
             self.urgent(exchange)?;
             if is_over {
                 return self.beat(exchange);
+            }
+            if Instant::now() >= count_at {
+                let count = self.count(exchange)?;
+                count_pause = COUNT_MOST.min(2 * count_pause).max(COUNT_EACH * count);
+                count_at = Instant::now() + count_pause;
             }
             is_news |= self.take(exchange, &mut cursor)? > 0;
             poll = match is_news {
@@ -311,10 +328,24 @@ impl Link {
 
     fn beat(&mut self, exchange: &mut dyn Exchange) -> Result<(), Left> {
         let beat = self.shared.beat.lock();
-        let beat = beat.unwrap_or_else(PoisonError::into_inner).clone();
+        let mut beat = beat.unwrap_or_else(PoisonError::into_inner).clone();
+        if self.shared.is_over() {
+            beat.doing = ENDED.into();
+        }
         exchange.beat(&beat)?;
         self.beaten = Some(Instant::now());
         Ok(())
+    }
+
+    /// Counts those that fuzz, this one included.
+    fn count(&self, exchange: &mut dyn Exchange) -> Result<u32, Left> {
+        let live = exchange.live()?;
+        let others = (live.iter())
+            .filter(|beat| beat.worker != self.me && beat.doing == FUZZES)
+            .count();
+        let count = u32::try_from(others + 1).unwrap_or(u32::MAX);
+        self.shared.sharers.store(count, Ordering::Relaxed);
+        Ok(count)
     }
 
     /// Reads all that is there. If something is gone that was there before, everybody's entries are to be

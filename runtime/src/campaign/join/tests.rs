@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sandglass_engine::{Detail, Exit, Variant, find};
 use sandglass_exchange::memory::{Faults, Memory};
-use sandglass_exchange::{Cursor, Entry, EntryId, Error, Exchange, WorkerId};
+use sandglass_exchange::{Beat, Cursor, Entry, EntryId, Error, Exchange, WorkerId};
 use sandglass_sandbox::Limits;
 
 use super::super::Replayer as _;
@@ -106,6 +106,44 @@ fn alone_among_others_a_campaign_is_what_it_is_alone() {
         assert_eq!(claim.fuel, 10 + entry.input.len() as u64);
         assert!(!claim.edges.is_empty() || entry.input.is_empty());
     }
+}
+
+/// Those that fuzz are counted as they come and go, others are not; and who ends says so.
+#[test]
+fn those_that_fuzz_divide_the_work() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults::NONE);
+    let mut join = join(&world, root.path());
+    let is_doing = |name: &str, doing: &str| {
+        let beat = Beat {
+            worker: WorkerId(name.into()),
+            doing: doing.into(),
+            execs: 0,
+            corpus: 0,
+            edges: 0,
+            findings: 0,
+            refused: 0,
+        };
+        world.lock().unwrap().join().beat(&beat).unwrap();
+    };
+    let wait_for = |join: &Join, sharers: u32| {
+        let late = Instant::now() + Duration::from_secs(120);
+        while join.shared.sharers.load(Ordering::Relaxed) != sharers {
+            assert!(Instant::now() < late, "never {sharers} of them");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    is_doing("w-a", "fuzz");
+    is_doing("w-b", "fuzz");
+    is_doing("w-c", "minimise");
+    wait_for(&join, 3);
+    is_doing("w-b", "ended");
+    wait_for(&join, 2);
+    join.leave();
+    wait_for(&join, 1);
+    let live = world.lock().unwrap().join().live().unwrap();
+    let own = live.iter().find(|beat| beat.worker == join.me).unwrap();
+    assert_eq!(own.doing, "ended");
 }
 
 #[test]

@@ -39,6 +39,7 @@ macro_rules! view {
             input_bytes_max: $campaign.input_bytes_max,
             trials: $campaign.ran.len() as u64,
             targets: &$campaign.targets,
+            sharers: 1,
         }
     };
 }
