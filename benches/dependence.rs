@@ -10,7 +10,15 @@
 
 #[allow(
     dead_code,
-    reason = "what campaigns begin with; here one kind of rows is used"
+    unused_imports,
+    reason = "what campaigns begin with; here one kind of rows is used, and none of its tests"
+)]
+#[path = "dataflow/programs.rs"]
+mod programs;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "what campaigns begin with; here one kind of rows is used, and none of its tests"
 )]
 #[path = "dataflow/seeds.rs"]
 mod seeds;
