@@ -1,0 +1,79 @@
+//! Bundles: the testcases of few rows that everything else is made of.
+//!
+//! In: testcases. Out: their numbers, data sets and sizes, and how urgent what can be made of them is.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Codep;
+use crate::corpus::TestcaseId;
+use crate::rows::DataSets;
+
+/// Bundles of more rows than this are not urgent: comparisons of theirs are recorded by chance.
+const ROWS_FEW: u32 = 12;
+
+/// A testcase of few rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Bundle {
+    /// The testcase that it descends from.
+    pub(super) parent: TestcaseId,
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) rows: u32,
+    /// Whether its testcase covered a new edge; else a comparison came out as it never had.
+    pub(super) is_edge: bool,
+    /// How much havoc there was on it.
+    pub(super) havoc: u64,
+}
+
+/// Which jobs come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// Of bundles with new edges and few rows.
+    Edge,
+    /// Of others.
+    Outcome,
+    /// What has come out elsewhere.
+    Later,
+}
+
+impl Codep {
+    pub(super) fn sets(&self, bundle: u32) -> DataSets {
+        DataSets::parse(&self.bundles[bundle as usize].bytes, self.ideas.delimiter)
+    }
+
+    pub(super) fn rows(&self, bytes: &[u8]) -> u32 {
+        let sets = DataSets::parse(bytes, self.ideas.delimiter);
+        (0..sets.sets()).map(|set| sets.rows(set) as u32).sum()
+    }
+
+    pub(super) fn urgency(&self, bundle: u32) -> Urgency {
+        let bundle = &self.bundles[bundle as usize];
+        match bundle.is_edge && bundle.rows <= ROWS_FEW {
+            true => Urgency::Edge,
+            false => Urgency::Outcome,
+        }
+    }
+
+    /// Adds a bundle, unless it is known; its number.
+    pub(super) fn enter(
+        &mut self,
+        parent: TestcaseId,
+        bytes: Arc<[u8]>,
+        is_edge: bool,
+    ) -> Option<u32> {
+        if self.bundles.iter().any(|bundle| bundle.bytes == bytes) {
+            return None;
+        }
+        // No more havoc than others had, so that it has its turn soon and not for long.
+        let havoc = self.bundles.iter().map(|bundle| bundle.havoc).min();
+        self.bundles.push(Bundle {
+            parent,
+            rows: self.rows(&bytes),
+            bytes,
+            is_edge,
+            havoc: havoc.unwrap_or(0),
+        });
+        Some(self.bundles.len() as u32 - 1)
+    }
+}

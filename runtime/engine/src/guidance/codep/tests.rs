@@ -1,0 +1,133 @@
+//! Whole campaigns on a small program of our own: what each idea finds, and what is not found without it.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use super::SPEC;
+use crate::conformance::{Trace, execute};
+use crate::rows::DataSets;
+use crate::trial::{Exit, TrapKind};
+use crate::{Config, Decision, Engine};
+
+/// Orders that are joined with customers, and three faults: at an amount of 90,024, at seven orders of customers, and
+/// at a customer whose key begins with `ck`.
+fn orders(input: &[u8]) -> Trace {
+    let sets = DataSets::parse(input, b',');
+    let mut trace = Trace::default();
+    trace.hit(0);
+    let mut joined = 0;
+    let fault = |trace: &mut Trace, site| {
+        trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+        trace.site = site;
+    };
+    let cells = |set: usize| {
+        let sets = &sets;
+        let rows = (0..sets.rows(set)).filter(move |row| sets.columns(set, *row) == 2);
+        rows.map(move |row| [sets.cell(set, row, 0), sets.cell(set, row, 1)])
+    };
+    for [_, customer] in cells(0) {
+        for [key, amount] in cells(1) {
+            if key != customer || key.len() < 2 {
+                continue;
+            }
+            joined += 1;
+            let prefix = u64::from(u16::from_le_bytes([key[0], key[1]]));
+            let amount = std::str::from_utf8(amount)
+                .ok()
+                .and_then(|text| text.parse().ok());
+            let amount: i32 = amount.unwrap_or(0);
+            if trace.equal(4, 4, prefix, u64::from(u16::from_le_bytes(*b"ck"))) {
+                fault(&mut trace, 3);
+            } else if trace.equal(6, 4, u64::from(amount.cast_unsigned()), 90_024) {
+                fault(&mut trace, 1);
+            }
+        }
+    }
+    if trace.equal(8, 4, joined, 7) {
+        fault(&mut trace, 2);
+    }
+    trace
+}
+
+/// A campaign of so many trials: the faults that it finds, and the data sets of every trial, in order.
+fn campaign(settings: &[(&str, &str)], trials: u64) -> (BTreeSet<u32>, Vec<DataSets>) {
+    let settings = settings
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let config = Config {
+        seeds: vec![seed()],
+        settings: settings.collect(),
+        input_bytes_max: 1 << 16,
+        ..Config::bare(&SPEC, 1, 64)
+    };
+    let mut engine = Engine::new(config).expect("the settings are right");
+    let (mut sites, mut inputs) = (BTreeSet::new(), Vec::new());
+    while engine.stats().execs < trials {
+        let batch = engine.next_batch(trials - engine.stats().execs);
+        let seen = Mutex::new(Vec::new());
+        let target = |input: &[u8]| {
+            seen.lock().unwrap().push(DataSets::parse(input, b','));
+            orders(input)
+        };
+        let outcomes = execute(&batch, &target, 1);
+        inputs.extend(seen.into_inner().unwrap());
+        for decision in engine.finish_batch(&batch, outcomes) {
+            if let Decision::Finding { site, .. } = decision {
+                sites.insert(site);
+            }
+        }
+    }
+    (sites, inputs)
+}
+
+/// 30 customers and 32 orders, two of which join.
+fn seed() -> Vec<u8> {
+    let customers: String = (10..40).map(|n| format!("a{n},u{n}\n")).collect();
+    let orders_of: String = (38..70).map(|n| format!("u{n},{n}\n")).collect();
+    format!("{customers}\x1c{orders_of}").into_bytes()
+}
+
+fn found(settings: &[(&str, &str)]) -> BTreeSet<u32> {
+    campaign(settings, 3_000).0
+}
+
+#[test]
+fn each_idea_finds_what_it_is_for() {
+    assert_eq!(found(&[]), BTreeSet::from([1, 2, 3]));
+    assert!(!found(&[("together", "off")]).contains(&3));
+    assert!(!found(&[("constants", "off")]).contains(&1));
+    assert!(!found(&[("constants", "off")]).contains(&3));
+    assert!(!found(&[("cardinality", "off")]).contains(&2));
+}
+
+/// After the seed, rows are left out of it; without selection it is a bundle as it is.
+#[test]
+fn without_selection_a_bundle_has_all_rows() {
+    let whole = DataSets::parse(&seed(), b',');
+    let rows = |sets: &DataSets| sets.rows(0) + sets.rows(1);
+    let next = |settings: &[(&str, &str)]| campaign(settings, 32).1.split_off(1);
+    let selecting = next(&[]);
+    assert!(!selecting.is_empty());
+    assert!(selecting.iter().all(|sets| rows(sets) < rows(&whole)));
+    assert_eq!(next(&[("select", "off")])[0], whole);
+}
+
+/// Cells that are not meant stay; without freezing half of them change in whatever is solved.
+#[test]
+fn without_freezing_other_cells_change_too() {
+    let known = DataSets::parse(&seed(), b',');
+    let column = |sets: &DataSets, set: usize, column: usize| -> BTreeSet<Vec<u8>> {
+        let rows = (0..sets.rows(set)).filter(|row| column < sets.columns(set, *row));
+        rows.map(|row| sets.cell(set, row, column).to_vec())
+            .collect()
+    };
+    // Names of customers decide nothing, so few of them are meant.
+    let names = column(&known, 0, 0);
+    let strange = |settings: &[(&str, &str)]| {
+        let (_, inputs) = campaign(settings, 1_000);
+        let count = |sets: &DataSets| column(sets, 0, 0).difference(&names).count();
+        inputs.iter().map(count).sum::<usize>()
+    };
+    let (with, without) = (strange(&[]), strange(&[("freeze", "off")]));
+    assert!(2 * with < without, "{with} {without}");
+}
