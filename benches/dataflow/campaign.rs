@@ -36,17 +36,29 @@ pub(crate) struct Plan {
     pub(crate) seeds: Vec<Vec<u8>>,
     pub(crate) seed: u64,
     pub(crate) execs: u64,
+    /// Lines are also counted after so many executions, if there are more.
+    pub(crate) pace: u64,
+}
+
+/// What showed a fault first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct First {
+    /// The execution, from 0.
+    pub(crate) exec: u64,
+    /// CPU seconds of the campaign until then.
+    pub(crate) cpu_s: f64,
 }
 
 /// What came of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reached {
     /// Of the program's own source.
     pub(crate) lines: Share,
+    /// Lines reached by [`Plan::pace`] executions; all if there are no more.
+    pub(crate) lines_paced: u64,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
     pub(crate) operators: Share,
-    /// By fault: the execution that showed it first, from 0.
-    pub(crate) faults: BTreeMap<String, u64>,
+    pub(crate) faults: BTreeMap<String, First>,
     /// Executions that ran through.
     pub(crate) valid: u64,
     pub(crate) execs: u64,
@@ -83,9 +95,17 @@ impl Prepared {
         })?;
         let mut collector = Collector::new(&self.target, &limits)?;
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());
-        let began = thread_cpu_ns();
+        let mut lines_paced = None;
         while engine.stats().execs < plan.execs {
-            let batch = Arc::new(engine.next_batch(plan.execs - engine.stats().execs));
+            let done = engine.stats().execs;
+            if done == plan.pace {
+                lines_paced = Some(self.lines(&collector)?.reached);
+            }
+            let end = match done < plan.pace {
+                true => plan.execs.min(plan.pace),
+                false => plan.execs,
+            };
+            let batch = Arc::new(engine.next_batch(end - done));
             let mut judging = Judging::of(&batch);
             run_batch(&mut pool, &batch, &mut |outcomes| {
                 let first = judging.judged();
@@ -100,21 +120,30 @@ impl Prepared {
         }
         let program = self.target.program(self.target.campaign_build())?;
         let wasm = &self.target.module.wasm;
+        let lines = self.lines(&collector)?;
+        Ok(Reached {
+            lines,
+            lines_paced: lines_paced.unwrap_or(lines.reached),
+            operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
+            valid: engine.stats().valid,
+            execs: engine.stats().execs,
+            cpu_s: collector.cpu_s(),
+            faults: collector.faults,
+            state_hash: engine.state_hash(),
+        })
+    }
+
+    /// Lines of the program's own source.
+    fn lines(&self, collector: &Collector) -> Result<Share> {
+        let program = self.target.program(self.target.campaign_build())?;
+        let wasm = &self.target.module.wasm;
         let cover = Cover::new(wasm, program.probe_map(), &collector.counts)?;
         let mut own = (cover.files.iter()).filter(|(path, _)| is_called(path, &self.source));
         let (Some((_, file)), None) = (own.next(), own.next()) else {
             let paths: Vec<_> = cover.files.keys().collect();
             return Err(format!("not one file is called {}: {paths:?}", self.source).into());
         };
-        Ok(Reached {
-            lines: file.lines_share(),
-            operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
-            faults: collector.faults,
-            valid: engine.stats().valid,
-            execs: engine.stats().execs,
-            cpu_s: (thread_cpu_ns() - began) as f64 / 1e9,
-            state_hash: engine.state_hash(),
-        })
+        Ok(file.lines_share())
     }
 }
 
@@ -155,7 +184,9 @@ struct Collector {
     counts: Vec<u64>,
     /// What findings have taken: a new fault takes an arm that no finding took before.
     of_findings: Vec<bool>,
-    faults: BTreeMap<String, u64>,
+    faults: BTreeMap<String, First>,
+    /// CPU time of this thread when the campaign began.
+    began_ns: u64,
 }
 
 impl Collector {
@@ -169,7 +200,12 @@ impl Collector {
             counts: vec![0; probes],
             of_findings: vec![false; probes],
             faults: BTreeMap::new(),
+            began_ns: thread_cpu_ns(),
         })
+    }
+
+    fn cpu_s(&self) -> f64 {
+        (thread_cpu_ns() - self.began_ns) as f64 / 1e9
     }
 
     /// Looks at a trial. Errs if a replay differs from it; but of a trial in a variant that is not the fast one, the
@@ -204,7 +240,11 @@ impl Collector {
                 if let Some(Said::Message(words)) = ending.said
                     && let Some(fault) = words.strip_prefix("fault ")
                 {
-                    self.faults.entry(fault.to_owned()).or_insert(trial);
+                    let first = First {
+                        exec: trial,
+                        cpu_s: self.cpu_s(),
+                    };
+                    self.faults.entry(fault.to_owned()).or_insert(first);
                 }
             }
         }
@@ -236,6 +276,7 @@ mod tests {
             seeds: vec![seed(name, rows)],
             seed: 1,
             execs,
+            pace: 1_000,
         };
         let prepared = Prepared::new(program).expect("it is a target");
         prepared.campaign(&plan).expect("it ends well")
@@ -251,7 +292,9 @@ mod tests {
             assert!(first.lines.reached > 0 && first.lines.all >= first.lines.reached);
             assert_eq!(first.state_hash, second.state_hash, "{guidance}");
             assert_eq!(first.lines, second.lines, "{guidance}");
-            assert_eq!(first.faults, second.faults, "{guidance}");
+            assert_eq!(first.lines_paced, second.lines_paced, "{guidance}");
+            let execs = |of: &Reached| of.faults.values().map(|f| f.exec).collect::<Vec<_>>();
+            assert_eq!(execs(&first), execs(&second), "{guidance}");
         }
     }
 

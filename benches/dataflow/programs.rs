@@ -235,6 +235,11 @@ pub(crate) const PROGRAMS: &[Program] = &[
 /// Executions of a program that the archive knows nothing of: those of its other form.
 const EXECS_P5S: u64 = 36_081;
 
+/// The program of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| program.name == name)
+}
+
 impl Program {
     /// Its module.
     pub(crate) fn guest(&self) -> &'static Dataflow {
@@ -256,6 +261,11 @@ impl Program {
     pub(crate) fn execs(&self, guidance: &str) -> u64 {
         let archived = self.archived(guidance).or(self.archived("depfuzz"));
         archived.map_or(EXECS_P5S, |archived| archived.execs)
+    }
+
+    /// DepFuzz's, after which guidances are compared.
+    pub(crate) fn pace(&self) -> u64 {
+        self.execs("depfuzz")
     }
 }
 

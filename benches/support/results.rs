@@ -30,10 +30,13 @@ impl Results {
         }
     }
 
-    /// Adds an object, which gets the commit too.
+    /// Adds an object, which gets the commit too. In one piece, so that who is killed leaves whole lines.
     pub fn add(&mut self, mut object: Value) {
         object["commit"] = self.commit.clone().into();
-        writeln!(self.file, "{object}").expect("a disk with room");
+        let line = format!("{object}\n");
+        self.file
+            .write_all(line.as_bytes())
+            .expect("a disk with room");
     }
 }
 

@@ -1,0 +1,234 @@
+//! The gate: whether a port does what a day of the published tool did, as its authors' archive has it.
+//!
+//! In: campaigns of the port with as many executions as the archive has. Out: a table, and a verdict: coverage within
+//! some points on enough programs, and the same faults on enough. A fault counts if half of the campaigns found it.
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sandglass_benches::stats::median;
+use sandglass_runtime::cover::Share;
+
+use crate::programs::{Archived, PROGRAMS, Program};
+use crate::record::Record;
+
+/// Points of coverage that may lie between.
+const POINTS: f64 = 5.0;
+/// Programs whose coverage has to be as near as that,
+const NEAR: usize = 13;
+/// and whose faults have to be the same.
+const SAME: usize = 14;
+/// Programs of the archive.
+const ALL: usize = 17;
+
+/// Campaigns of a port on one program beside the archive.
+#[derive(Debug)]
+struct Row {
+    is_near: bool,
+    is_near_by_operators: bool,
+    is_same: bool,
+    text: String,
+}
+
+/// Prints a table for each guidance that the archive knows faults of.
+pub(crate) fn print(records: &[Record]) {
+    for guidance in ["depfuzz", "bigfuzz"] {
+        let rows: Vec<Row> = (PROGRAMS.iter())
+            .filter_map(|program| {
+                let archived = program.archived(guidance)?;
+                let of: Vec<&Record> = (records.iter())
+                    .filter(|record| {
+                        record.key.arm == guidance && record.key.program == program.name
+                    })
+                    .collect();
+                (!of.is_empty()).then(|| Row::new(program, archived, &of))
+            })
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        println!("\n**{guidance}** beside the archive\n");
+        println!(
+            "| program | seeds | executions | lines | operators | archive | faults | archive | CPU s |"
+        );
+        println!("| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: |");
+        rows.iter().for_each(|row| println!("{}", row.text));
+        println!("\n{guidance}: {}", verdict(&rows));
+    }
+}
+
+/// Faults that at least half of the campaigns found before so many executions; with each, how many did, and the
+/// executions of all, `most` for those that never did.
+pub(crate) fn faults(records: &[&Record], most: u64) -> BTreeMap<String, (usize, Vec<u64>)> {
+    let names = records
+        .iter()
+        .flat_map(|record| record.reached.faults.keys());
+    let names: BTreeSet<&String> = names.collect();
+    let of = |name: &String| {
+        let first = |record: &&Record| {
+            let first = record.reached.faults.get(name).map(|first| first.exec);
+            first.unwrap_or(most).min(most)
+        };
+        let firsts: Vec<u64> = records.iter().map(first).collect();
+        (firsts.iter().filter(|first| **first < most).count(), firsts)
+    };
+    let all = names.into_iter().map(|name| (name.clone(), of(name)));
+    all.filter(|(_, (found, _))| *found > 0).collect()
+}
+
+/// Whether a fault that so many of all campaigns found counts.
+pub(crate) fn counts(found: usize, all: usize) -> bool {
+    2 * found >= all
+}
+
+/// The median of whole numbers, as text; `most` stands for never.
+pub(crate) fn middle(firsts: &[u64], most: u64) -> String {
+    let median = median(&firsts.iter().map(|first| *first as f64).collect::<Vec<_>>());
+    match median < most as f64 {
+        true => grouped(median as u64),
+        false => "–".to_owned(),
+    }
+}
+
+/// A number with commas.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A share in per cent.
+pub(crate) fn percent(share: Share) -> f64 {
+    100.0 * share.reached as f64 / share.all.max(1) as f64
+}
+
+impl Row {
+    fn new(program: &Program, archived: &Archived, records: &[&Record]) -> Row {
+        let median_of = |share: fn(&Record) -> Share| {
+            let of = records.iter().map(|record| percent(share(record)));
+            median(&of.collect::<Vec<_>>())
+        };
+        let lines = median_of(|record| record.reached.lines);
+        let operators = median_of(|record| record.reached.operators);
+        let execs = records.iter().map(|record| record.reached.execs).min();
+        let execs = execs.unwrap_or(0);
+        let mut texts = Vec::new();
+        let mut found_often = BTreeSet::new();
+        for (fault, (found, firsts)) in faults(records, u64::MAX) {
+            let often = counts(found, records.len());
+            texts.push(match often {
+                true => format!("{fault}@{}", middle(&firsts, u64::MAX)),
+                false => format!("({fault}: {found})"),
+            });
+            if often {
+                found_often.insert(fault);
+            }
+        }
+        let expected: BTreeSet<String> = (archived.faults.unwrap_or_default().iter())
+            .map(|fault| (*fault).to_owned())
+            .collect();
+        let is_near = |share: f64| (share - archived.coverage).abs() <= POINTS;
+        let is_same = found_often == expected;
+        let bold = |text: String, is: bool| if is { text } else { format!("**{text}**") };
+        let cut = if execs < archived.execs { " (cut)" } else { "" };
+        let or_none = |texts: Vec<String>| match texts.is_empty() {
+            true => "none".to_owned(),
+            false => texts.join(" "),
+        };
+        let cpu_s: Vec<f64> = records.iter().map(|record| record.reached.cpu_s).collect();
+        let text = format!(
+            "| {} | {} | {}{cut} | {} | {operators:.1} | {:.1} | {} | {} | {:.1} |",
+            program.name.to_uppercase(),
+            records.len(),
+            grouped(execs),
+            bold(format!("{lines:.1}"), is_near(lines)),
+            archived.coverage,
+            bold(or_none(texts), is_same),
+            or_none(expected.into_iter().collect()),
+            median(&cpu_s),
+        );
+        Row {
+            is_near: is_near(lines),
+            is_near_by_operators: is_near(operators),
+            is_same,
+            text,
+        }
+    }
+}
+
+/// The verdict over the programs that were run.
+fn verdict(rows: &[Row]) -> String {
+    let count = |of: fn(&Row) -> bool| rows.iter().filter(|row| of(row)).count();
+    let (near, same) = (count(|row| row.is_near), count(|row| row.is_same));
+    let passed = match near >= NEAR && same >= SAME {
+        true => "passed",
+        false if rows.len() < ALL => "not passed, on fewer than 17 programs",
+        false => "not passed",
+    };
+    format!(
+        "coverage within {POINTS} points on {near} of {} ({} by operators), expected {NEAR}; the same faults on {same}, expected {SAME}: {passed}",
+        rows.len(),
+        count(|row| row.is_near_by_operators),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::find;
+    use crate::record::tests::record;
+
+    fn row(campaigns: &[(u64, &[(&str, u64)])]) -> Row {
+        let records: Vec<Record> = (1..)
+            .zip(campaigns)
+            .map(|(seed, (lines, faults))| record(("p2", "depfuzz"), seed, 36_290, *lines, faults))
+            .collect();
+        let p2 = find("p2").expect("it is one of them");
+        let archived = p2.archived("depfuzz").expect("it has a row");
+        Row::new(p2, archived, &records.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn half_of_the_campaigns_are_enough() {
+        let all: &[(u64, &[(&str, u64)])] = &[
+            (90, &[("2.2", 7), ("2.4", 1)]),
+            (93, &[("2.4", 5)]),
+            (99, &[("2.3", 9), ("2.4", 3)]),
+            (94, &[("2.2", 8), ("2.3", 4)]),
+        ];
+        let whole = row(all);
+        assert!(whole.is_near && whole.is_same && !whole.is_near_by_operators);
+        assert!(whole.text.contains("| 36,290 | 93.5 |"), "{}", whole.text);
+        assert!(whole.text.contains("2.4@4 |"), "{}", whole.text);
+        let fewer = row(&all[..3]);
+        assert!(!fewer.is_same);
+        assert!(
+            fewer.text.contains("**(2.2: 1) (2.3: 1) 2.4@3**"),
+            "{}",
+            fewer.text
+        );
+        let text = verdict(&[whole, fewer]);
+        assert!(
+            text.starts_with("coverage within 5 points on 2 of 2"),
+            "{text}"
+        );
+        assert!(
+            text.contains("the same faults on 1, expected 14: not passed, on fewer"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let texts = [0, 999, 1_000, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(middle(&[1, 9, 9], 9), "–");
+        assert_eq!(middle(&[1, 3, 9], 9), "3");
+    }
+}
