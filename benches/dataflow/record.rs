@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::campaign::{First, Reached};
-use crate::programs::{Program, find};
+use crate::programs::find;
 
 /// What tells a campaign from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,9 @@
 //! A *bundle* is a testcase of few rows. Every bundle goes through these stages, each a job whose trials wait for
 //! those of the stage before:
 //!
-//! 1. *Select* (`codep/select.rs`): rows that cover nothing of their own are left out, so that every comparison of what is
-//!    left is recorded (records hold the last four of a site) and every cell can be tried.
+//! 1. *Select* (`codep/sample.rs`, `codep/select.rs`): small samples of what is large are run, and then rows that cover nothing
+//!    of their own are left out, so that every comparison of what is left is recorded (records hold the last four of a
+//!    site) and every cell can be tried. The first bundles go on to the next stages while the rest is selected.
 //! 2. *Record*: one run with comparisons. Texts and constants that the program compares with are learnt.
 //! 3. *Relate* (`codep/classes.rs`): columns that share a text are tried for being a class, whose cells a join needs to be
 //!    equal. From here on they change together: co-mutation.
@@ -39,6 +40,7 @@ mod literals;
 mod numeral;
 mod outcomes;
 mod probe;
+mod sample;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -54,10 +56,11 @@ use crate::batch::Group;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
-use bundles::{Bundle, Urgency};
+use bundles::{Bundle, ROWS_FEW, Urgency};
 use classes::Classes;
 use jobs::{Flight, Job};
 use outcomes::Outcomes;
+use sample::SAMPLES;
 use select::Select;
 
 /// The guidance `codep`.
@@ -70,8 +73,8 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     imports: Imports::None,
-    batch: 64,
-    lookahead: 64,
+    batch: 32,
+    lookahead: 32,
     settings: &[TOGETHER, CONSTANTS, CARDINALITY, FREEZE, SELECT, DELIMITER],
     new,
 };
@@ -104,6 +107,8 @@ const SELECT: Setting = Setting::switch(
 
 /// Jobs may take six eighths of a batch while any are waiting.
 const JOB_EIGHTHS: u32 = 6;
+/// Samples are run of what covers at least so much that is new; for less, leaving out rows takes fewer runs.
+const SAMPLED_FROM: usize = 8;
 
 fn new(settings: &Settings) -> Strategy {
     let ideas = Ideas {
@@ -192,6 +197,10 @@ impl Guidance for Codep {
     }
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        // Rows are left out of samples when all of them are known.
+        if let Flight::Sample(..) = self.flights[judged.group.purpose as usize] {
+            return;
+        }
         let bytes: Arc<[u8]> = Arc::from(&judged.detail.input[..]);
         let counts = &judged.detail.counts;
         let select = match self.ideas.select {
@@ -200,7 +209,13 @@ impl Guidance for Codep {
         };
         let is_first = self.bundles.is_empty() && self.queue(Urgency::Edge).is_empty();
         if let Some(select) = select {
-            self.queue(Urgency::Edge).push_back(Job::Select(id, select));
+            let is_sampled =
+                self.rows(&bytes) > ROWS_FEW && select.unknown(&self.known) >= SAMPLED_FROM;
+            let job = match is_sampled {
+                true => Job::Sample(id, select, 0),
+                false => Job::Select(id, select),
+            };
+            self.queue(Urgency::Edge).push_back(job);
         } else if is_first || !self.ideas.select {
             let bundle = self.enter(id, bytes, true);
             self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
@@ -214,6 +229,10 @@ impl Guidance for Codep {
                 Flight::Solve(sites) => {
                     sites.into_iter().for_each(|site| self.outcomes.tried(site))
                 }
+                Flight::Sample(id, select, done) if done < SAMPLES => {
+                    (self.queue(Urgency::Edge)).push_front(Job::Sample(id, select, done));
+                }
+                Flight::Sample(id, select, _) => self.select_next(id, select),
                 Flight::Select {
                     id,
                     mut select,
@@ -221,7 +240,7 @@ impl Guidance for Codep {
                     success,
                 } => {
                     if select.learn(tried, success) {
-                        self.queue(Urgency::Edge).push_back(Job::Select(id, select));
+                        self.push_select(id, select);
                     } else {
                         self.selected(id, select);
                     }

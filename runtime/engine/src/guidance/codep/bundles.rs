@@ -11,7 +11,7 @@ use crate::corpus::TestcaseId;
 use crate::rows::DataSets;
 
 /// Bundles of more rows than this are not urgent: comparisons of theirs are recorded by chance.
-const ROWS_FEW: u32 = 12;
+pub(super) const ROWS_FEW: u32 = 12;
 
 /// A testcase of few rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 //! In: data sets, columns whose equal cells belong together, and changes. Out: bytes. What a change does not name
 //! is frozen: the rest of the bundle is what its path needs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::classes::{Classes, Column};
@@ -14,6 +16,8 @@ use crate::rows::{DataSets, Maker};
 
 /// Most copies that one change makes, of rows or groups.
 pub(super) const COPIES_MAX: u32 = 128;
+/// Data sets that have so many rows, all together, are given no more: children of children would be ever larger.
+const ROWS_MAX: usize = 1 << 14;
 
 /// A cell: data set, row, column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,6 +79,9 @@ impl Change {
             Change::Copies(set, row, count) => {
                 if (*row as usize) < draft.rows(*set as usize) {
                     for _ in 0..*count {
+                        if rows(draft) >= ROWS_MAX {
+                            break;
+                        }
                         draft.append_copy(*set as usize, *row as usize);
                     }
                 }
@@ -127,46 +134,42 @@ pub(super) fn equals(draft: &Draft<'_>, place: Place, classes: &Classes) -> Vec<
 fn groups(draft: &mut Draft<'_>, place: Place, count: u32, classes: &Classes) {
     let old = text(draft, place).to_vec();
     let members = equals(draft, place, classes);
+    let mut taken = texts(draft, &members);
     let mut steps = 0;
     for _ in 0..count {
+        if rows(draft) + members.len() > ROWS_MAX {
+            break;
+        }
         let fresh = loop {
             steps += 1;
             let fresh = numeral::fresh(&old, steps);
-            if !is_taken(draft, &members, &fresh) {
+            if taken.insert(fresh.clone()) {
                 break fresh;
             }
         };
-        let mut copied: Vec<((u32, u32), u32)> = Vec::new();
+        let mut copies = BTreeMap::new();
         for member in &members {
-            let row = (member.set, member.row);
-            let copy = match copied.iter().find(|(of, _)| *of == row) {
-                Some((_, copy)) => *copy,
-                None => {
-                    let copy = draft.append_copy(row.0 as usize, row.1 as usize) as u32;
-                    copied.push((row, copy));
-                    copy
-                }
-            };
-            set(
-                draft,
-                Place {
-                    row: copy,
-                    ..*member
-                },
-                &fresh,
-            );
+            let (of, row) = (member.set as usize, member.row as usize);
+            let copy = copies.entry((of, row));
+            let row = *copy.or_insert_with(|| draft.append_copy(of, row)) as u32;
+            set(draft, Place { row, ..*member }, &fresh);
         }
     }
 }
 
-/// Whether a text stands in one of these columns.
-fn is_taken(draft: &Draft<'_>, members: &[Place], wanted: &[u8]) -> bool {
-    let mut columns: Vec<Column> = members.iter().map(|member| member.column()).collect();
-    columns.dedup();
-    columns.into_iter().any(|(set, column)| {
-        let mut rows = 0..draft.rows(set as usize) as u32;
-        rows.any(|row| text(draft, Place { set, row, column }) == wanted)
-    })
+/// Rows of all data sets.
+fn rows(draft: &Draft<'_>) -> usize {
+    (0..draft.sets()).map(|set| draft.rows(set)).sum()
+}
+
+/// All texts of the columns of these cells.
+fn texts(draft: &Draft<'_>, members: &[Place]) -> BTreeSet<Vec<u8>> {
+    let columns: BTreeSet<Column> = members.iter().map(|member| member.column()).collect();
+    let places = columns.into_iter().flat_map(|(set, column)| {
+        let rows = 0..draft.rows(set as usize) as u32;
+        rows.map(move |row| Place { set, row, column })
+    });
+    places.map(|place| text(draft, place).to_vec()).collect()
 }
 
 /// Writes a row as it stands.
@@ -279,6 +282,25 @@ mod tests {
             made(Change::Groups(at(0, 0, 0), 2), joined()),
             "7,a\n8,b\n9,a\n01,a\n\x1cx,7,5\ny,8,6\nz,7,-1\nx,9,5\nz,9,-1\nx,01,5\nz,01,-1\n"
         );
+    }
+
+    /// 20,000 rows with keys of their own, or the same one: linear work, and no more rows than allowed.
+    #[test]
+    fn large_data_sets_do_not_grow() {
+        let own: String = (0..20_000).map(|n| format!("{n}\n")).collect();
+        for bytes in [own, "7\n".repeat(20_000)] {
+            let base = DataSets::parse(bytes.as_bytes(), b',');
+            let mut draft = Draft::new(&base);
+            Change::Groups(at(0, 0, 0), 100).apply(&mut draft, &Classes::default());
+            Change::Copies(0, 0, 100).apply(&mut draft, &Classes::default());
+            assert_eq!(draft.rows(0), 20_000);
+        }
+        let base = DataSets::parse(&b"7\n".repeat(5_000), b',');
+        let mut draft = Draft::new(&base);
+        Change::Groups(at(0, 0, 0), 100).apply(&mut draft, &Classes::default());
+        assert_eq!(draft.rows(0), 15_000);
+        Change::Copies(0, 0, 2_000).apply(&mut draft, &Classes::default());
+        assert_eq!(draft.rows(0), ROWS_MAX);
     }
 
     #[test]

@@ -14,16 +14,20 @@ use super::change::{Change, Changed};
 use super::classes::Pair;
 use super::havoc::Havoc;
 use super::probe::{self, Candidate, Variable};
+use super::sample::{SAMPLES, Samples};
 use super::select::Select;
 use crate::batch::{Group, Plan};
 use crate::corpus::TestcaseId;
 use crate::guidance::View;
 use crate::rng::Rng;
-use crate::rows::Maker;
+use crate::rows::{DataSets, Maker};
 use crate::trial::{Compare, CompareText, Detail, Variant};
 
 /// Without seeds: text and a number.
 const SEED: &[u8] = b"some words,1\n";
+/// Of the trials that are for jobs, one of so many is kept for what is not urgent.
+const OUTCOME: u32 = 4;
+const LATER: u32 = 8;
 /// Most trials of one job in one batch, so that several take turns.
 const AT_ONCE: u32 = 16;
 /// Children in a group of havoc; and of every fourth group comparisons are recorded.
@@ -35,6 +39,8 @@ const COST: u64 = 4;
 /// Trials that are known beforehand. Bundles are named by their number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Job {
+    /// Run samples of what the testcase holds; so many were.
+    Sample(TestcaseId, Select, u32),
     /// Leave out rows of what the testcase holds.
     Select(TestcaseId, Select),
     /// Run an input that covered something new in another variant.
@@ -47,6 +53,8 @@ pub(super) enum Job {
     Probe(Probe),
     /// Run solutions, the last first.
     Solve(u32, Vec<Candidate>),
+    /// The same, of comparisons that have never come out so; once they have, the others can wait.
+    SolveNew(u32, Vec<Candidate>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +88,8 @@ pub(super) struct Probe {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Flight {
     Seeds,
+    /// With how many there were, these included.
+    Sample(TestcaseId, Select, u32),
     Select {
         id: TestcaseId,
         select: Select,
@@ -101,6 +111,15 @@ impl Codep {
 
     pub(super) fn queue_of(&mut self, bundle: u32) -> &mut VecDeque<Job> {
         self.queue(self.urgency(bundle))
+    }
+
+    /// Adds a selection.
+    pub(super) fn push_select(&mut self, id: TestcaseId, select: Select) {
+        let urgency = match select.is_rest {
+            true => Urgency::Later,
+            false => Urgency::Edge,
+        };
+        self.queue(urgency).push_back(Job::Select(id, select));
     }
 
     /// Adds a group of so many trials.
@@ -154,29 +173,39 @@ impl Codep {
         count
     }
 
-    /// Up to `room` trials of waiting jobs, each at most once; how many.
-    pub(super) fn plan_jobs(
+    /// Up to `room` trials of waiting jobs; how many.
+    pub(super) fn plan_jobs(&mut self, room: u32, rng: &mut Rng, groups: &mut Vec<Group>) -> u32 {
+        let mut left = room;
+        // What can wait has its share, or it would wait for ever. Who has nothing to do leaves his to the others.
+        for (urgency, of) in [(Urgency::Later, LATER), (Urgency::Outcome, OUTCOME)] {
+            let share = (room / of).max(1).min(left);
+            left -= self.plan_queue(urgency, share, rng, groups);
+        }
+        for urgency in [Urgency::Edge, Urgency::Outcome, Urgency::Later] {
+            left -= self.plan_queue(urgency, left, rng, groups);
+        }
+        room - left
+    }
+
+    /// Up to `room` trials of one queue; how many.
+    fn plan_queue(
         &mut self,
-        mut room: u32,
+        urgency: Urgency,
+        room: u32,
         rng: &mut Rng,
         groups: &mut Vec<Group>,
     ) -> u32 {
-        let before = room;
-        for urgency in [Urgency::Edge, Urgency::Outcome, Urgency::Later] {
-            // What can wait has its share, or it would wait for ever.
-            let has_share = urgency == Urgency::Outcome && !self.queue(Urgency::Later).is_empty();
-            let reserved = if has_share { room / 2 } else { 0 };
-            for _ in 0..self.queue(urgency).len() {
-                if room <= reserved {
-                    break;
-                }
-                let Some(job) = self.queue(urgency).pop_front() else {
-                    break;
-                };
-                room -= self.plan_job(job, urgency, room - reserved, rng, groups);
+        let mut left = room;
+        for _ in 0..self.queue(urgency).len() {
+            if left == 0 {
+                break;
             }
+            let Some(job) = self.queue(urgency).pop_front() else {
+                break;
+            };
+            left -= self.plan_job(job, urgency, left, rng, groups);
         }
-        before - room
+        room - left
     }
 
     /// The next trials of one job, at most `room`, which is not 0; how many.
@@ -189,6 +218,18 @@ impl Codep {
         groups: &mut Vec<Group>,
     ) -> u32 {
         match job {
+            Job::Sample(id, select, done) => {
+                let count = room.min(SAMPLES - done);
+                let sets = DataSets::parse(&select.whole, self.ideas.delimiter);
+                let plan = Plan::Rows {
+                    maker: Arc::new(Samples::new(sets)),
+                    seed: rng.word(),
+                    first: u64::from(done),
+                };
+                let flight = Flight::Sample(id, select, done + count);
+                self.fly(flight, plan, count, Variant::Fast, Some(id), groups);
+                count
+            }
             Job::Select(id, select) => {
                 let (without, tried) = select.propose(self.ideas.delimiter, room);
                 if tried == 0 {
@@ -242,31 +283,52 @@ impl Codep {
                 }
                 count
             }
+            Job::SolveNew(bundle, mut candidates) => {
+                let outcomes = &self.outcomes;
+                let is_seen = |one: &mut Candidate| outcomes.has_seen(one.site, one.bit);
+                let later: Vec<_> = candidates.extract_if(.., is_seen).collect();
+                if self.bundles[bundle as usize].is_edge && !later.is_empty() {
+                    self.queue(Urgency::Later)
+                        .push_back(Job::Solve(bundle, later));
+                }
+                let next = take(&mut candidates, room);
+                if !candidates.is_empty() {
+                    self.queue(urgency)
+                        .push_back(Job::SolveNew(bundle, candidates));
+                }
+                self.fly_solutions(bundle, next, rng, groups)
+            }
             Job::Solve(bundle, mut candidates) => {
-                let count = room.min(AT_ONCE).min(candidates.len() as u32);
-                let mut next = candidates.split_off(candidates.len() - count as usize);
-                next.reverse();
+                let next = take(&mut candidates, room);
                 if !candidates.is_empty() {
                     self.queue(urgency)
                         .push_back(Job::Solve(bundle, candidates));
                 }
-                let sites = next.iter().map(|candidate| candidate.site).collect();
-                let runs = next
-                    .into_iter()
-                    .map(|candidate| candidate.changes)
-                    .collect();
-                let (flight, freezes) = (Flight::Solve(sites), self.ideas.freeze);
-                self.fly_changes(
-                    flight,
-                    bundle,
-                    (runs, freezes),
-                    Variant::Compares,
-                    rng,
-                    groups,
-                );
-                count
+                self.fly_solutions(bundle, next, rng, groups)
             }
         }
+    }
+
+    /// Adds a group of solutions; how many.
+    fn fly_solutions(
+        &mut self,
+        bundle: u32,
+        next: Vec<Candidate>,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) -> u32 {
+        let count = next.len() as u32;
+        if count == 0 {
+            return 0;
+        }
+        let sites = next.iter().map(|candidate| candidate.site).collect();
+        let runs = (next.into_iter())
+            .map(|candidate| candidate.changes)
+            .collect();
+        let runs = (runs, self.ideas.freeze);
+        let flight = Flight::Solve(sites);
+        self.fly_changes(flight, bundle, runs, Variant::Compares, rng, groups);
+        count
     }
 
     /// Adds a group of runs that differ from a bundle by what is known beforehand.
@@ -346,6 +408,14 @@ impl Probe {
             found: BTreeSet::new(),
         }
     }
+}
+
+/// The next of some solutions, which are the last of them.
+fn take(candidates: &mut Vec<Candidate>, room: u32) -> Vec<Candidate> {
+    let count = room.min(AT_ONCE).min(candidates.len() as u32) as usize;
+    let mut next = candidates.split_off(candidates.len() - count);
+    next.reverse();
+    next
 }
 
 fn rows(maker: Arc<dyn Maker>, rng: &mut Rng) -> Plan {

@@ -45,6 +45,9 @@ impl Codep {
                 let bundle = *bundle;
                 self.bundle_recorded(view, bundle, detail);
             }
+            Flight::Sample(_, select, _) => {
+                select.sampled(&detail.input, &detail.counts, &self.known);
+            }
             Flight::Select {
                 select, success, ..
             } => {
@@ -82,10 +85,15 @@ impl Codep {
     pub(super) fn selected(&mut self, id: TestcaseId, select: Select) {
         let bundle = self.enter(id, select.bytes.clone(), true);
         self.known.extend(&select.probes);
-        let next = select.next(&self.known, self.ideas.delimiter);
-        let jobs = bundle.map(Job::Record).into_iter();
-        let jobs = jobs.chain(next.map(|next| Job::Select(id, next)));
-        self.queue(Urgency::Edge).extend(jobs);
+        self.queue(Urgency::Edge).extend(bundle.map(Job::Record));
+        self.select_next(id, select);
+    }
+
+    /// Adds the selection for what is not covered yet.
+    pub(super) fn select_next(&mut self, id: TestcaseId, select: Select) {
+        if let Some(next) = select.next(&self.known, self.ideas.delimiter) {
+            self.push_select(id, next);
+        }
     }
 
     /// What runs of pairs lead to: more of them, or classes.
@@ -204,13 +212,16 @@ impl Codep {
         let mut counts: BTreeMap<(u32, u8), u32> = BTreeMap::new();
         let mut known = BTreeSet::new();
         let (mut now, mut later) = (Vec::new(), Vec::new());
+        let is_edge = self.bundles[bundle as usize].is_edge;
         for candidate in found {
             let (site, bit) = (candidate.site, candidate.bit);
             if !known.insert(candidate.changes.clone()) {
                 continue;
             }
             let is_seen = self.outcomes.has_seen(site, bit);
-            let most = self.allowance(site);
+            // Where an operand is a cell, it is the program's own comparison, and may be of another arm than before.
+            let least = u32::from(is_edge && is_seen && candidate.is_exact());
+            let most = self.allowance(site).max(least);
             let count = counts.entry((site, bit)).or_default();
             if *count >= most {
                 continue;
@@ -230,10 +241,10 @@ impl Codep {
         now.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
         now.reverse();
         if !now.is_empty() {
-            let solve = Job::Solve(bundle, now);
+            let solve = Job::SolveNew(bundle, now);
             self.queue_of(bundle).push_back(solve);
         }
-        if !self.bundles[bundle as usize].is_edge {
+        if !is_edge {
             return;
         }
         later.splice(0..0, columns(&later));

@@ -56,6 +56,13 @@ pub(super) struct Candidate {
     pub(super) changes: Vec<Change>,
 }
 
+impl Candidate {
+    /// Whether an operand moved one for one with the variable.
+    pub(super) fn is_exact(&self) -> bool {
+        self.rank.is_multiple_of(2)
+    }
+}
+
 /// The variables of a bundle: rows and groups if `cardinality` is wanted, numbers if `constants` are. Of too many
 /// as many as allowed, `turn` saying which.
 pub(super) fn variables(

@@ -1,14 +1,19 @@
 //! Row selection: for what a testcase covers, a few rows that are enough.
 //!
-//! In: a testcase, the probes that it hit, and those that known bundles hit. Out: a bundle for the probe that it hit most
-//! often and no known bundle does; then one for the next, until there is none. A bundle for all at once would have
+//! In: a testcase, the probes that it hit, and those that known bundles hit. Out: a bundle for a probe that no known
+//! bundle hits; then one for the next, until there is none. A bundle for all at once would have
 //! the rows that fill a map as well as those that join, and what comparisons record of it would be mostly of the former.
+//!
+//! Of a large testcase there are samples (`sample.rs`). Rows are left out of the one that hits most of what no bundle does, for
+//! the rarest of these probes: where that is hit most others are. Once no sample has any, and where there are none,
+//! rows are left out of all, for the probe that is hit most often.
 //!
 //! Blocks of a quarter of all rows down to single rows are left out, one block at a time, as long as the probe is
 //! still hit. Blocks are proposed several at a time, each from the current rows. The first that can be left out, in
 //! order, is, and those behind it are proposed again. The number proposed doubles when all fail and falls back to the
 //! number that was needed when one succeeds, as in [`crate::trim`].
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -19,6 +24,8 @@ use crate::rng::Rng;
 use crate::rows::draft::Draft;
 use crate::rows::{DataSets, Maker};
 
+/// What no sample of a testcase of more rows hits can wait.
+const ROWS_MANY: u32 = 48;
 /// Most blocks proposed at a time.
 const WINDOW_MAX: u32 = 16;
 
@@ -26,8 +33,13 @@ const WINDOW_MAX: u32 = 16;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Select {
     /// The testcase, and the probes that it hit, the most often hit first.
-    whole: Arc<[u8]>,
+    pub(super) whole: Arc<[u8]>,
     all: Vec<u32>,
+    /// Samples of it with the probes that they hit, in the same order.
+    samples: Vec<(Arc<[u8]>, Vec<u32>)>,
+    is_sampled: bool,
+    /// Whether this can wait: it is for what no sample hits, of so many rows that it takes long.
+    pub(super) is_rest: bool,
     /// What is left of it, and the probes that it hits.
     pub(super) bytes: Arc<[u8]>,
     pub(super) probes: Vec<u32>,
@@ -52,10 +64,13 @@ impl Select {
         delimiter: u8,
     ) -> Option<Select> {
         let mut counts = counts.to_vec();
-        counts.sort_by_key(|(probe, count)| (std::cmp::Reverse(*count), *probe));
+        counts.sort_by_key(|(probe, count)| (Reverse(*count), *probe));
         let select = Select {
             whole: bytes.clone(),
             all: counts.iter().map(|(probe, _)| *probe).collect(),
+            samples: Vec::new(),
+            is_sampled: false,
+            is_rest: false,
             bytes,
             probes: Vec::new(),
             wanted: 0,
@@ -68,14 +83,49 @@ impl Select {
         select.next(known, delimiter)
     }
 
+    /// How many probes the testcase hits that no known bundle does.
+    pub(super) fn unknown(&self, known: &BTreeSet<u32>) -> usize {
+        unknown(&self.all, known).count()
+    }
+
+    /// Learns what a sample of the testcase hits, by probe, ascending. What the testcase itself does not hit, being of
+    /// what is missing, is taken for common.
+    pub(super) fn sampled(&mut self, bytes: &[u8], counts: &[(u32, u32)], known: &BTreeSet<u32>) {
+        self.is_sampled = true;
+        let is_hit = |probe: &&u32| counts.binary_search_by_key(*probe, |count| count.0).is_ok();
+        let whole: BTreeSet<u32> = self.all.iter().copied().collect();
+        let others = counts.iter().map(|(probe, _)| *probe);
+        let others = others.filter(|probe| !whole.contains(probe));
+        let hits: Vec<u32> = others
+            .chain(self.all.iter().filter(is_hit).copied())
+            .collect();
+        if unknown(&hits, known).next().is_some() {
+            self.samples.push((Arc::from(bytes), hits));
+        }
+    }
+
     /// Begins again, for the next probe that no known bundle hits.
-    pub(super) fn next(self, known: &BTreeSet<u32>, delimiter: u8) -> Option<Select> {
-        let wanted = *self.all.iter().find(|probe| !known.contains(probe))?;
-        let sets = DataSets::parse(&self.whole, delimiter);
+    pub(super) fn next(mut self, known: &BTreeSet<u32>, delimiter: u8) -> Option<Select> {
+        self.samples
+            .retain(|(_, hits)| unknown(hits, known).next().is_some());
+        // Of several the first.
+        let best = (self.samples.iter().rev())
+            .max_by_key(|(bytes, hits)| (unknown(hits, known).count(), Reverse(bytes.len())));
+        let (is_of_sample, bytes, probes, wanted) = match best {
+            Some((bytes, hits)) => (true, bytes, hits, unknown(hits, known).next_back()?),
+            None => (
+                false,
+                &self.whole,
+                &self.all,
+                unknown(&self.all, known).next()?,
+            ),
+        };
+        let sets = DataSets::parse(bytes, delimiter);
         let rows: u32 = (0..sets.sets()).map(|set| sets.rows(set) as u32).sum();
         Some(Select {
-            bytes: self.whole.clone(),
-            probes: self.all.clone(),
+            is_rest: self.is_sampled && !is_of_sample && rows > ROWS_MANY,
+            bytes: bytes.clone(),
+            probes: probes.clone(),
             wanted,
             rows,
             step: (rows.next_power_of_two() / 4).max(1),
@@ -144,6 +194,15 @@ impl Select {
         }
         true
     }
+}
+
+/// Probes that no known bundle hits, in the same order.
+fn unknown<'a>(
+    probes: &'a [u32],
+    known: &'a BTreeSet<u32>,
+) -> impl DoubleEndedIterator<Item = u32> + 'a {
+    let probes = probes.iter().copied();
+    probes.filter(move |probe| !known.contains(probe))
 }
 
 /// Makes children without some rows: child `n` without block `n`.
@@ -238,5 +297,37 @@ mod tests {
     fn one_row_stays() {
         assert_eq!(selected(b"a\n", &["a"], &[]), (vec!["a\n".to_owned()], 0));
         assert_eq!(selected(b"a\n", &["a"], &[0]).0, Vec::<String>::new());
+    }
+
+    /// The sample with most that is new comes first, for its rarest probe; what no sample hits last, and that can wait.
+    #[test]
+    fn samples_come_before_the_whole() {
+        let counts = [(1, 9), (2, 5), (3, 3), (4, 1), (5, 1)];
+        let known = BTreeSet::new();
+        let whole = b"a\nb\nc\n".repeat(20);
+        let new = || Select::new(Arc::from(&whole[..]), &counts, &known, b',').unwrap();
+        assert!(!new().is_rest);
+        let mut select = new();
+        select.sampled(b"a\n", &[(1, 1), (3, 1)], &known);
+        select.sampled(b"b\n", &[(1, 1), (2, 1), (4, 1), (7, 1)], &known);
+        select.sampled(b"c\n", &[(1, 2)], &BTreeSet::from([1]));
+        assert_eq!(select.samples.len(), 2);
+        let mut known = BTreeSet::new();
+        let mut steps = Vec::new();
+        let mut next = select.next(&known, b',');
+        while let Some(select) = next {
+            steps.push((select.bytes.to_vec(), select.wanted, select.is_rest));
+            known.extend(&select.probes);
+            next = select.next(&known, b',');
+        }
+        let expected = [
+            (&b"b\n"[..], 7, false),
+            (b"a\n", 3, false),
+            (b"a\nb\nc\n", 5, true),
+        ];
+        assert_eq!(
+            steps,
+            expected.map(|(bytes, wanted, rest)| (bytes.to_vec(), wanted, rest))
+        );
     }
 }
