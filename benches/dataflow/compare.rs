@@ -112,20 +112,22 @@ impl Cell<'_> {
         (0..self.records.len()).map(count).collect()
     }
 
-    /// The median of seconds to a fault; never if half of the campaigns never found it.
+    /// The middle one of the seconds to a fault, the lower of two; never if more than half of the campaigns never found it.
     fn seconds(&self, fault: &str) -> Option<f64> {
         let first = |record: &&Record| {
             let first = record.reached.faults.get(fault);
             let counts = first.filter(|first| first.exec < self.execs);
             counts.map_or(f64::INFINITY, |first| first.cpu_s)
         };
-        let seconds: Vec<f64> = self.records.iter().map(first).collect();
-        Some(median(&seconds)).filter(|seconds| seconds.is_finite())
+        let mut seconds: Vec<f64> = self.records.iter().map(first).collect();
+        seconds.sort_by(f64::total_cmp);
+        Some(seconds[(seconds.len() - 1) / 2]).filter(|seconds| seconds.is_finite())
     }
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    // No sum of none: that is -0.
+    values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }
 
 /// Coverage, faults and their depth.
