@@ -122,6 +122,10 @@ const UNSHOWN: &[(&str, &str)] = &[
         "the output could not be written:",
         "tests/cli.rs: needs a device that is full",
     ),
+    (
+        "no fuel=N, expected what an execution may take",
+        "`submit` always says it: a job without is not of this program",
+    ),
 ];
 
 fn root() -> PathBuf {

@@ -180,7 +180,6 @@ mod tests {
         for campaigns in [2, 4] {
             let shared = sum(campaigns, &[]);
             let undivided = sum(campaigns, &[("share", "off")]);
-            println!("one {one}, {campaigns}: {shared}, undivided {undivided}");
             assert!(shared * 100 >= one * 95, "{campaigns}: {shared} of {one}");
             assert!(
                 undivided < shared,

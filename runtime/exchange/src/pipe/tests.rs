@@ -56,7 +56,7 @@ fn a_silent_peer_is_away_until_it_answers() {
     let (mut asked, ask) = pipe().unwrap();
     let (answer, mut answering) = pipe().unwrap();
     write_hello(&mut answering);
-    let patience = Duration::from_millis(20);
+    let patience = Duration::from_millis(200);
     let mut there = PipeExchange::new(answer, ask, patience).unwrap();
     for _ in 0..3 {
         assert!(matches!(there.poisoned(), Err(Error::Away(_))));
