@@ -68,7 +68,7 @@ pub const SLOTS_SHIFT_FIRST: u32 = 21;
 /// There are never more than twice as many as nodes.
 pub(crate) const SLOTS_SHIFT_LEAST: u32 = 12;
 /// Nodes, in granules of 8 bytes. A union is one: left, right. A value in lanes has one with the union and the
-/// number of lanes, marked by [`IN_LANES`], and the lanes after it.
+/// number of lanes, marked by `IN_LANES`, and the lanes after it.
 pub const ARENA: u32 = SLOTS + (4 << (32 - SLOTS_SHIFT_LEAST));
 pub(crate) const GRANULES: u32 = 1 << 21;
 /// The first granule that is not 0 or [`EVERYTHING`].
