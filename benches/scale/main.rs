@@ -194,10 +194,11 @@ fn in_lockstep(args: &Args) -> Result<()> {
         fs::read(&args.target)?,
         seeds.collect::<Result<_>>()?,
     )?;
-    let settings: Vec<(String, String)> = (args.set.iter())
-        .filter_map(|set| set.split_once('='))
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
+    let settings = args.set.iter().map(|set| {
+        let (key, value) = set.split_once('=').ok_or("--set needs KEY=VALUE")?;
+        Ok((key.to_owned(), value.to_owned()))
+    });
+    let settings = settings.collect::<Result<Vec<(String, String)>>>()?;
     let mut alone: Vec<u64> = Vec::new();
     for &engines in &args.engines {
         for &every in &args.every {

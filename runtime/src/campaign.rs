@@ -31,9 +31,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use sandglass_engine::{
-    Batch, Config, Decision, Detail, Engine, Exit, Judging, Outcome, Scratch, Variant,
-};
+use sandglass_engine::{Batch, Config, Decision, Detail, Engine, Exit, Outcome, Scratch, Variant};
 
 use crate::event::{Ended, Summary};
 use crate::report::Reporter;
@@ -48,11 +46,13 @@ pub mod join;
 mod ledger;
 pub mod limits;
 pub mod start;
+mod verdicts;
 pub mod workers;
 
 use budget::{Budget, Clock};
 use join::Join;
 use ledger::{Ledger, Stacks};
+use verdicts::{Verdicts, symbolise};
 use workers::{Pool, Ran, Stop};
 
 /// Time between two checkpoints: what kill -9 costs at most.
@@ -201,29 +201,26 @@ impl Campaign<'_> {
         let running = pool.start(&batch);
         self.ledger.write_down(&self.engine)?;
         let began = Instant::now();
-        let mut judging = Judging::of(&batch);
-        let mut stacks = Stacks::new();
+        let mut verdicts = Verdicts::of(&batch);
         let mut seen = Vec::new();
         let (engine, ledger) = (&mut self.engine, &mut self.ledger);
         let replayer = &mut *self.replayer;
         let ran = running.judge(&mut |outcomes| {
-            let first = judging.judged();
-            symbolise(replayer, outcomes, &mut stacks, |nth| {
-                let index = first + nth;
-                (batch.first_trial() + index as u64, batch.variant(index))
-            })?;
-            let known = judging.decisions().len();
-            engine.judge(&mut judging, outcomes);
-            ledger.keep_findings(&judging.decisions()[known..], &stacks)?;
+            verdicts.judge(outcomes, engine, ledger, replayer)?;
             if before.is_some() {
                 seen.append(outcomes);
             }
-            Ok(match judging.wants_more() {
+            Ok(match verdicts.judging.wants_more() {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             })
         });
         self.last_batch = began.elapsed();
+        let Verdicts {
+            judging,
+            mut stacks,
+            ..
+        } = verdicts;
         match ran {
             Ok(Ran::Cut) => self.give_up(pool, before, &batch, (seen, stacks))?,
             Ok(Ran::Enough) => {
@@ -369,28 +366,6 @@ impl Campaign<'_> {
         }
         Ok(())
     }
-}
-
-/// Replays findings to learn their stacks, by which the engine tells them apart. In order, on this
-/// thread. `trial` tells which trial an outcome is of, and its variant.
-fn symbolise(
-    replayer: &mut dyn Replayer,
-    outcomes: &mut [Outcome],
-    stacks: &mut Stacks,
-    trial: impl Fn(usize) -> (u64, Variant),
-) -> Result<()> {
-    for (nth, outcome) in outcomes.iter_mut().enumerate() {
-        let (exit, site) = (outcome.exit, outcome.site);
-        if exit.is_finding()
-            && let Some(detail) = &mut outcome.detail
-        {
-            let (trial, variant) = trial(nth);
-            let ending = replayer.ending(variant, exit, detail)?;
-            detail.stack = Some(ending.key(exit, site));
-            stacks.insert(trial, ending);
-        }
-    }
-    Ok(())
 }
 
 /// Whether the trials of one batch are the first ones of another.

@@ -19,6 +19,7 @@ pub mod lcov;
 pub mod source;
 pub mod text;
 
+use compared::PAIRS_SHOWN;
 pub use compared::{Compared, Operands};
 
 /// What was reached.
@@ -180,7 +181,11 @@ impl Cover {
         for (offset, operands) in compared.within(range.start, range.end) {
             if let Some(row) = row_at(&rows, offset) {
                 let lines = &mut self.file(&row.file).compared;
-                lines.entry(row.line).or_default().extend(operands);
+                let pairs = lines.entry(row.line).or_default();
+                // A line that was inlined has several comparisons that are one in the source.
+                pairs.extend(operands);
+                pairs.sort_by_key(Operands::order);
+                pairs.dedup();
             }
         }
     }
@@ -209,9 +214,14 @@ pub struct Uncovered<'a> {
 }
 
 impl Uncovered<'_> {
-    /// What was compared there, for people; empty if nothing was recorded.
+    /// What was compared there, for people: the first few pairs, and how many more; empty if nothing was recorded.
     pub fn compared_text(&self) -> String {
-        let texts: Vec<String> = self.compared.iter().map(Operands::to_string).collect();
+        let shown = self.compared.iter().take(PAIRS_SHOWN);
+        let mut texts: Vec<String> = shown.map(Operands::to_string).collect();
+        match self.compared.len() {
+            all if all > PAIRS_SHOWN => texts.push(format!("and {} more", all - PAIRS_SHOWN)),
+            _ => {}
+        }
         texts.join(", ")
     }
 }

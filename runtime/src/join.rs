@@ -30,6 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The program that speaks to a NATS server.
 const RELAY: &str = "sandglass-nats";
 
+/// What those do that divide the work, as their signs of life say, and what they did who left.
+pub(crate) const FUZZES: &str = "fuzz";
+pub(crate) const ENDED: &str = "ended";
+
 /// Where others are met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {

@@ -23,14 +23,12 @@ use anyhow::{Result, anyhow};
 use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::guidance::{Imports, InputKind};
-use sandglass_engine::{
-    Engine, Import, Judging, Outcome, Reason, Spec, Status, Testcase, TestcaseId,
-};
+use sandglass_engine::{Engine, Import, Outcome, Reason, Spec, Status, Testcase, TestcaseId};
 use sandglass_exchange::{Coverage, Entry, Error, Hash, WorkerId};
 
-use super::ledger::Stacks;
+use super::Campaign;
+use super::verdicts::Verdicts;
 use super::workers::Pool;
-use super::{Campaign, symbolise};
 use crate::error::with_next;
 use crate::event::Joined;
 use crate::join::meaning::kind_name;
@@ -405,20 +403,18 @@ impl Campaign<'_> {
         self.ledger.write_down(&self.engine)?;
         let before = self.engine.corpus().len();
         let batch = Arc::new(self.engine.import(inputs));
-        let (mut judging, mut stacks) = (Judging::of(&batch), Stacks::new());
+        let mut verdicts = Verdicts::of(&batch);
         let (engine, ledger) = (&mut self.engine, &mut self.ledger);
         let replayer = &mut *self.replayer;
         pool.start_whole(&batch).judge(&mut |outcomes| {
-            let first = judging.judged();
-            symbolise(replayer, outcomes, &mut stacks, |nth| {
-                let index = first + nth;
-                (batch.first_trial() + index as u64, batch.variant(index))
-            })?;
-            let known = judging.decisions().len();
-            engine.judge(&mut judging, outcomes);
-            ledger.keep_findings(&judging.decisions()[known..], &stacks)?;
+            verdicts.judge(outcomes, engine, ledger, replayer)?;
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
+        let Verdicts {
+            judging,
+            mut stacks,
+            ..
+        } = verdicts;
         let mut decisions = self.engine.end_batch(judging);
         let rerun = self.run_reruns(pool, &mut decisions, &mut stacks);
         self.ledger.decided(decisions, stacks);
@@ -455,9 +451,8 @@ impl Campaign<'_> {
             return Ok(None);
         };
         join.shared.is_full.store(true, Ordering::Release);
-        let stats = self.engine.stats();
-        let findings = stats.unique_findings + stats.slow_findings;
-        join.shared.findings.store(findings, Ordering::Release);
+        // All that are in the folder are looked at: those of a batch that was given up, too.
+        join.shared.findings.store(u64::MAX, Ordering::Release);
         join.settled_to = self.engine.corpus().len();
         join.offered_to = 0;
         let end = Instant::now() + FAREWELL;

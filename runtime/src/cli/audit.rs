@@ -40,12 +40,12 @@ An entry or finding of as much fuel as --fuel allows, or of more bytes than --ma
 
 pub(super) fn run(args: &AuditArgs) -> Result<u8> {
     let joined = Joined::new(&args.target, &args.joined)?;
-    let mut gathered = args.out.as_deref().map(Gathered::new).transpose()?;
     let mut connection = joined.open()?;
     let exchange = &mut *connection.exchange;
     let entries = entries(exchange).map_err(|error| joined.error(&error))?;
     let findings = finding::all(exchange).map_err(|error| joined.error(&error))?;
     let refused = exchange.refused();
+    let mut gathered = args.out.as_deref().map(Gathered::new).transpose()?;
     let (target, limits) = (&joined.target, &joined.limits);
     let mut keep = |ran: Ran<'_>| gathered.as_mut().map_or(Ok(()), |all| all.keep(ran));
     let audit = on_guest_thread(|| {

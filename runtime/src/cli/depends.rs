@@ -66,6 +66,7 @@ struct Summary<'a> {
     fuel: u64,
     input_bytes: u32,
     events: usize,
+    repeated: u32,
     dropped: u32,
     saturated: u32,
 }
@@ -302,6 +303,7 @@ fn json(
         fuel: found.outcome.fuel,
         input_bytes: found.outcome.input_bytes,
         events: found.events.len(),
+        repeated: found.repeated,
         dropped: found.dropped,
         saturated: found.saturated,
     };

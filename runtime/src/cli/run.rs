@@ -83,8 +83,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// Some seconds of work.
-const FUEL: u64 = 10_000_000_000;
+/// About a second of work, and the most that there can be.
+const FUEL: u64 = sandglass_sandbox::FUEL_LIMIT_MAX;
 
 /// From whatever can be read: a pipe, too.
 fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {

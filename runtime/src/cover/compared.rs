@@ -12,6 +12,9 @@ use sandglass_instrument::CompareSite;
 /// Pairs that are kept of one comparison.
 const PAIRS_MAX: usize = 2;
 
+/// Pairs of a line that people are shown.
+pub(super) const PAIRS_SHOWN: usize = 4;
+
 /// A pair of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operands {
@@ -50,7 +53,7 @@ impl Compared {
 
 impl Operands {
     /// The closest first.
-    fn order(&self) -> (u64, Operands) {
+    pub(super) fn order(&self) -> (u64, Operands) {
         (self.left.abs_diff(self.right), *self)
     }
 

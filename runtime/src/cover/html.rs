@@ -168,13 +168,13 @@ fn uncovered(body: &mut String, cover: &Cover) {
         return;
     }
     body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first. What was compared on the line: of the operands that differed the closest.</p>\n");
-    let columns = ["@line", "#reached", "#arms taken", "@compared"];
+    let columns = ["@line", "@compared", "#reached", "#arms taken"];
     let rows = all.iter().take(ROWS_MAX).map(|branch| {
         vec![
             escape(&format!("{}:{}", branch.path, branch.line)),
+            escape(&branch.compared_text()),
             number(branch.hits),
             of(branch.arms),
-            escape(&branch.compared_text()),
         ]
     });
     table(body, &columns, rows);

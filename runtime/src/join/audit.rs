@@ -225,8 +225,10 @@ impl Auditor {
         let is = now.folder_name();
         if is != name {
             return Ok(match exit {
-                // It ran out of less fuel than there is here.
-                _ if is_hang && claimed_fuel < self.limits.fuel => Verdict::Unchecked,
+                // It ran out of another limit's fuel, which nobody has told us.
+                _ if is_hang && (exit == Exit::Hang || claimed_fuel < self.limits.fuel) => {
+                    Verdict::Unchecked
+                }
                 _ if exit.is_finding() || now.kind == "slow" => {
                     Verdict::False(format!("it is {is}"))
                 }

@@ -10,7 +10,7 @@ use sandglass_exchange::{Beat, WorkerId};
 
 use super::meeting::{Meeting, Stand};
 use super::watch::{Life, Watch};
-use crate::join::Place;
+use crate::join::{FUZZES, Place};
 
 /// Campaigns that are looked at together.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ fn beat(campaign: &Watch) -> Beat {
     let at_most = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     Beat {
         worker: WorkerId(campaign.name()),
-        doing: "fuzz".to_owned(),
+        doing: FUZZES.to_owned(),
         execs: now.execs,
         corpus: at_most(now.corpus),
         edges: at_most(now.edges),

@@ -141,8 +141,8 @@ impl Meeting {
                 Ok(mut connection) => self.stay(&mut *connection.exchange, &mut seen),
                 Err(error) => error,
             };
-            let was_there = self.lock().is_there;
-            if was_there {
+            let is_told = !matches!(&left, Error::Away(why) if why.is_empty());
+            if is_told {
                 self.lose(&left);
             }
             std::thread::sleep(RETRY_EVERY);

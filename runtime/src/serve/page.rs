@@ -13,6 +13,7 @@ use super::watch::{FoundOne, Life, Watch};
 use super::{json, route};
 use crate::error::printable;
 use crate::event::Kept;
+use crate::join::ENDED;
 use crate::page::chart::brief;
 use crate::page::{self, escape, rest, table, tiles};
 use crate::report::html::{behaviour, bug, bug_body, bug_title, entries, reasons};
@@ -51,7 +52,8 @@ pub(super) fn set(joined: &Joined) -> String {
             .iter()
             .fold(0, |sum, one| sum.saturating_add(of(one)))
     };
-    let mut numbers = vec![(number(state.workers.len() as u64), "at work")];
+    let at_work = state.workers.iter().filter(|beat| beat.doing != ENDED);
+    let mut numbers = vec![(number(at_work.count() as u64), "at work")];
     if count > 0 {
         numbers.extend([
             (number(count), "campaigns"),
@@ -66,9 +68,6 @@ pub(super) fn set(joined: &Joined) -> String {
     };
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
     section(&mut body, "numbers", &tiles(numbers));
-    if let Some(stand) = &state.meeting {
-        section(&mut body, "meeting", &meeting(stand));
-    }
     if count > 0 {
         let mut list = String::new();
         campaigns(&mut list, &state.campaigns);
@@ -78,6 +77,9 @@ pub(super) fn set(joined: &Joined) -> String {
         charts::of_set(&mut curves, &all);
         body.push_str(AXES);
         section(&mut body, "curves", &curves);
+    }
+    if let Some(stand) = &state.meeting {
+        section(&mut body, "meeting", &meeting(stand));
     }
     section(&mut body, "workers", &workers(joined));
     document("campaigns", "/state.json", &state.revision, &body)
@@ -370,7 +372,7 @@ fn workers(joined: &Joined) -> String {
     let mut html = String::from("<h2>Workers</h2>\n");
     let columns = [
         "@worker",
-        "doing",
+        "@doing",
         "#executions",
         "#inputs",
         "#edges",

@@ -126,7 +126,7 @@ impl Queue {
 
     /// Its consumer.
     pub(crate) fn consumer(&self) -> String {
-        format!("{WORKERS}{}-{}", self.module, self.fuel)
+        format!("{WORKERS}{VERSION}-{}-{}", self.module, self.fuel)
     }
 }
 

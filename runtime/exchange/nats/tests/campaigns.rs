@@ -176,7 +176,7 @@ fn campaigns_meet_are_audited_and_ask_for_jobs() {
         assert!(!own.is_disjoint(&there), "nothing of {out} is there");
     }
     // One that knows no seed has what they found.
-    let late = "fuzz t.wasm --out c --seed 3 --time 2s --json --fuel 100k";
+    let late = "fuzz t.wasm --out c --seed 3 --time 10s --json --fuel 100k";
     let late = scene.command(late).output().expect("it starts");
     assert!(count(&late, "imported") > 0, "{}", text(&late));
     let best = both.iter().map(|output| count(output, "edges")).max();

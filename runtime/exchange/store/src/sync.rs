@@ -17,6 +17,16 @@ use url::Url;
 
 /// Bytes of an input; larger files and objects are left out.
 pub const INPUT_BYTES_MOST: u64 = 16 << 20;
+
+/// What names of variables begin with that configure a bucket. The rest of the environment is not for it: a variable
+/// `ENDPOINT` or `TIMEOUT` may be anybody's.
+const CONFIGURES: [&str; 5] = [
+    "AWS_",
+    "GOOGLE_",
+    "AZURE_",
+    "IDENTITY_ENDPOINT",
+    "MSI_ENDPOINT",
+];
 /// Transfers at once.
 const WINDOW: usize = 16;
 
@@ -90,7 +100,13 @@ impl Bucket {
             why,
         };
         let address = Url::parse(url).map_err(|e| wrong(e.to_string()))?;
-        let opened = object_store::parse_url_opts(&address, std::env::vars());
+        if !["s3", "gs", "az", "file"].contains(&address.scheme()) {
+            return Err(wrong("expected s3://, gs://, az:// or file://".into()));
+        }
+        let set = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| CONFIGURES.iter().any(|of| name.starts_with(of)));
+        let opened = object_store::parse_url_opts(&address, set);
         let (store, place) = opened.map_err(|e| wrong(e.to_string()))?;
         Ok(Bucket {
             store: store.into(),

@@ -16,7 +16,7 @@ use sandglass_exchange::{
 };
 
 use super::queue::Queue;
-use crate::join::{Connection, finding};
+use crate::join::{Connection, ENDED, FUZZES, finding};
 
 /// Entries asked for at once.
 const TAIL_MOST: usize = 256;
@@ -29,9 +29,6 @@ const BEAT_EVERY: Duration = Duration::from_secs(5);
 const COUNT_LEAST: Duration = Duration::from_millis(100);
 const COUNT_MOST: Duration = Duration::from_secs(5);
 const COUNT_EACH: Duration = Duration::from_millis(50);
-/// What those do that divide the work, as their signs of life say, and what they did who left.
-const FUZZES: &str = "fuzz";
-const ENDED: &str = "ended";
 /// Between two attempts to come back: doubled after each.
 const RETRY_LEAST: Duration = Duration::from_millis(200);
 const RETRY_MOST: Duration = Duration::from_secs(30);

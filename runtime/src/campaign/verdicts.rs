@@ -1,0 +1,71 @@
+//! Verdicts: what becomes of outcomes, in order, as workers hand them over.
+//!
+//! In: outcomes of a batch. Out: findings with their stacks, by which the engine tells them apart, the
+//! engine's decisions, and what was found on disk at once. On one thread.
+
+use anyhow::Result;
+use sandglass_engine::{Batch, Engine, Judging, Outcome, Variant};
+
+use super::Replayer;
+use super::ledger::{Ledger, Stacks};
+
+/// How far a batch has been judged, and the stacks of what it found.
+pub(super) struct Verdicts<'a> {
+    batch: &'a Batch,
+    pub(super) judging: Judging<'a>,
+    pub(super) stacks: Stacks,
+}
+
+impl<'a> Verdicts<'a> {
+    /// Of nothing yet.
+    pub(super) fn of(batch: &'a Batch) -> Verdicts<'a> {
+        Verdicts {
+            batch,
+            judging: Judging::of(batch),
+            stacks: Stacks::new(),
+        }
+    }
+
+    /// Judges the next outcomes.
+    pub(super) fn judge(
+        &mut self,
+        outcomes: &mut [Outcome],
+        engine: &mut Engine,
+        ledger: &mut Ledger<'_>,
+        replayer: &mut dyn Replayer,
+    ) -> Result<()> {
+        let first = self.judging.judged();
+        symbolise(replayer, outcomes, &mut self.stacks, |nth| {
+            let index = first + nth;
+            (
+                self.batch.first_trial() + index as u64,
+                self.batch.variant(index),
+            )
+        })?;
+        let known = self.judging.decisions().len();
+        engine.judge(&mut self.judging, outcomes);
+        ledger.keep_findings(&self.judging.decisions()[known..], &self.stacks)
+    }
+}
+
+/// Replays findings to learn their stacks. In order, on this thread. `trial` tells which trial an outcome is
+/// of, and its variant.
+pub(super) fn symbolise(
+    replayer: &mut dyn Replayer,
+    outcomes: &mut [Outcome],
+    stacks: &mut Stacks,
+    trial: impl Fn(usize) -> (u64, Variant),
+) -> Result<()> {
+    for (nth, outcome) in outcomes.iter_mut().enumerate() {
+        let (exit, site) = (outcome.exit, outcome.site);
+        if exit.is_finding()
+            && let Some(detail) = &mut outcome.detail
+        {
+            let (trial, variant) = trial(nth);
+            let ending = replayer.ending(variant, exit, detail)?;
+            detail.stack = Some(ending.key(exit, site));
+            stacks.insert(trial, ending);
+        }
+    }
+    Ok(())
+}
