@@ -13,7 +13,7 @@ use sandglass_exchange::{
     Cursor, Entry, Error, Exchange, Job, JobKind, JobResult, Key, Offered, Revision, conformance,
 };
 use sandglass_nats::{Address, Nats};
-use world::{World, all, is_there, retry, until};
+use world::{World, all, is_there, job_for, retry, until};
 
 #[test]
 fn it_does_what_every_binding_does() {
@@ -55,7 +55,7 @@ fn large_records_pass() {
         settings: vec![],
     };
     assert_eq!(retry(|| a.submit(&job)), Offered::New);
-    let claim = retry(|| b.claim(&ABLE, Duration::from_secs(60))).expect("a job");
+    let claim = job_for(&mut b, &ABLE, Duration::from_secs(60));
     assert_eq!(claim.job, job);
     let result = JobResult {
         job: claim.id,

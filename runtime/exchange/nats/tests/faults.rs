@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sandglass_exchange::{Entry, EntryId, Exchange, Hash, Job, JobId, JobKind, Offered};
-use world::{Mode, Player, World, is_there, retry, until};
+use world::{Mode, Player, World, is_there, job_for, retry, until};
 
 /// What players of `corpus` will have found together.
 fn union(seeds: &[u64], entries: u64, shared: u64) -> BTreeSet<EntryId> {
@@ -335,7 +335,7 @@ fn a_lease_outlasts_the_servers_patience() {
     let mut client = world.join("test");
     retry(|| client.submit(&job(1, &[])));
     let lease = 3 * world::SETTINGS.ack_wait;
-    let claim = retry(|| client.claim(&support::ABLE, lease)).expect("a job");
+    let claim = job_for(&mut client, &support::ABLE, lease);
     let mut other = world.join("test");
     let started = std::time::Instant::now();
     let mut again = None;

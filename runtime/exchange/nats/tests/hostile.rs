@@ -14,7 +14,7 @@ use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::{
     Beat, Entry, Exchange, Job, JobKind, JobResult, Key, Offered, Revision, WorkerId, encode,
 };
-use world::{World, all, is_there, retry, until};
+use world::{World, all, is_there, job_for, retry, until};
 
 /// Speaks the protocol by hand: a client library would not send such things.
 struct Enemy {
@@ -254,7 +254,7 @@ fn jobs_of_an_enemy_are_thrown_away_and_newer_ones_left_to_newer_workers() {
     enemy.publish(&name_of(2, &job(4)), &newer);
     enemy.publish(&name(&job(4)), &newer);
     retry(|| client.submit(&job(5)));
-    let claim = retry(|| client.claim(&ABLE, Duration::from_secs(60))).expect("the honest job");
+    let claim = job_for(&mut client, &ABLE, Duration::from_secs(60));
     assert_eq!(claim.job, job(5));
     assert_eq!(client.refused(), 5);
     // What was thrown away can be asked for again.
@@ -286,7 +286,7 @@ fn leases_played_back_change_nothing_that_cannot_be_asked_for_again() {
     let mut client = world.join("test");
     let mut enemy = Enemy::new(&world);
     retry(|| client.submit(&job(1)));
-    let claim = retry(|| client.claim(&ABLE, Duration::from_secs(60))).expect("a job");
+    let claim = job_for(&mut client, &ABLE, Duration::from_secs(60));
     let result = JobResult {
         job: claim.id,
         outcome: Ok(b"honest".to_vec()),

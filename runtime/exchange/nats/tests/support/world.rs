@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sandglass_exchange::{Cursor, Entry, EntryId, Error, Exchange};
+use sandglass_exchange::{Able, Claim, Cursor, Entry, EntryId, Error, Exchange};
 use sandglass_nats::{Address, Nats, Settings};
 
 /// A test gives up on what it waits for after this; nothing takes a tenth of it.
@@ -215,6 +215,16 @@ pub(crate) fn retry<T>(mut what: impl FnMut() -> Result<T, Error>) -> T {
             Err(other) => panic!("{other}"),
         }
     }
+}
+
+/// The job that there is for whoever can do as much: a busy server may take longer to hand it out than a claim waits.
+pub(crate) fn job_for(exchange: &mut impl Exchange, able: &Able, lease: Duration) -> Claim {
+    let mut claim = None;
+    until("a job is handed out", || {
+        claim = retry(|| exchange.claim(able, lease));
+        claim.is_some()
+    });
+    claim.expect("it was just there")
 }
 
 /// A player before it starts.
