@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 /// Files that may use `unsafe`.
 const UNSAFE_FILES: &[&str] = &[
     "runtime/sandbox/src/pages.rs",
+    "runtime/sandbox/src/pages/faults.rs",
+    "runtime/sandbox/src/pages/window.rs",
     "runtime/sandbox/src/memory.rs",
     "runtime/sandbox/src/cache.rs",
     "sdk/src/sys.rs",

@@ -2,53 +2,34 @@
 //!
 //! A [`Region`] is a reservation of address space of which the first `size` bytes are accessible.
 //! A *watched* region starts read-only; the first write to a page faults once, and the handler
-//! makes the page writable and puts it on the *hot* list. A page that is not on the list is
+//! (`faults`) makes the page writable and puts it on the *hot* list. A page that is not on the list is
 //! provably unchanged. What to do with the list is `reset`'s business.
 //!
 //! This is one of the files that may use `unsafe`. Contract: a region's mapping lives as long as
 //! the region; only one thread at a time uses a region (a sandbox is not shared); offsets are
 //! checked here. A safe version (copying all of memory, or comparing it) costs 1.3 ms a run at
 //! 16 MiB and 40 ms at 256 MiB, against 50 ns.
-#![expect(
-    unsafe_code,
-    reason = "maps memory, changes its protection, and handles its faults"
-)]
+#![expect(unsafe_code, reason = "maps memory, and changes its protection")]
 
-use std::cell::Cell;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+mod faults;
 mod touched;
+mod window;
+
+use faults::{COLD, Watch, register, unregister};
+pub(crate) use faults::{install_handler, take_trap_pc};
+pub(crate) use window::Window;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
 
-/// Past this many hot pages a fault unprotects a whole chunk: the kernel limits mappings.
-const SCATTERED_PAGES_MAX: usize = 8192;
-/// Pages of such a chunk.
-const CHUNK_PAGES: usize = 64;
-
 /// Growth up to this is zeroed when it is taken back, and its pages stay; beyond, the kernel takes
 /// them, and each costs a fault when it is grown into again (1 to 2 us against 50 ns).
 const ZEROED_BYTES_MAX: usize = 8 << 20;
-
-const COLD: u32 = 0;
-const HOT: u32 = 1;
-
-/// What the fault handler sees of a watched region.
-struct Watch {
-    base: usize,
-    /// Bytes that are watched; 0 while the region is not.
-    bytes: AtomicUsize,
-    /// COLD or HOT, one per page.
-    states: Box<[AtomicU32]>,
-    /// Pages in the order in which they became hot.
-    hot: Box<[AtomicU32]>,
-    hot_count: AtomicUsize,
-}
 
 /// A reservation of address space for one linear memory.
 pub(crate) struct Region {
@@ -252,58 +233,16 @@ impl Region {
         }
     }
 
-    /// Puts the accessible pages that hold `offset .. offset + bytes` on shared memory with a
-    /// second view, through which the host writes whatever the protection of the region says. The
-    /// contents stay. Call it before the region is watched.
-    ///
-    /// # Errors
-    /// Where the system has no such memory, or past the accessible part.
-    pub(crate) fn window(self: &Arc<Region>, offset: usize, bytes: usize) -> io::Result<Window> {
-        let first = offset / PAGE * PAGE;
-        let end = offset
-            .checked_add(bytes)
-            .map(|end| end.next_multiple_of(PAGE))
-            .filter(|end| first < *end && *end <= self.size())
-            .ok_or_else(|| io::Error::other("a window past the memory"))?;
-        assert!(self.watch.get().is_none(), "a window into a watched region");
-        let view = shared_view(end - first)?;
-        let window = Window {
-            region: self.clone(),
-            view: view.view,
-            first,
-            bytes: end - first,
-        };
-        for page in self.touched() {
-            if (first..end).contains(&page) {
-                window.write(page, self.bytes(page, PAGE));
-            }
-        }
-        view.map_at(self.base.wrapping_add(first))?;
-        Ok(window)
-    }
-
     /// Begins to watch all accessible bytes: from now on no page is hot.
     ///
     /// # Errors
     /// When the system refuses the protection, or too many regions are watched.
     pub(crate) fn watch(&self) -> io::Result<()> {
         install_handler();
-        let pages = self.size() / PAGE;
-        let cells = || {
-            (0..pages)
-                .map(|_| AtomicU32::new(COLD))
-                .collect::<Box<[_]>>()
-        };
-        let watch = Box::new(Watch {
-            base: self.base as usize,
-            bytes: AtomicUsize::new(self.size()),
-            states: cells(),
-            hot: cells(),
-            hot_count: AtomicUsize::new(0),
-        });
+        let watch = Box::new(Watch::new(self.base as usize, self.size()));
         register(&watch, self.reserved)?;
         assert!(self.watch.set(watch).is_ok(), "a region is watched once");
-        self.protect(0, pages * PAGE, libc::PROT_READ)
+        self.protect(0, self.size() / PAGE * PAGE, libc::PROT_READ)
     }
 
     /// How many pages are hot.
@@ -356,279 +295,6 @@ impl Drop for Region {
         // SAFETY: the mapping is this region's own and nobody refers to it any more.
         unsafe { libc::munmap(self.base.cast(), self.reserved) };
     }
-}
-
-/// A view of some pages of a region that the host can always write.
-pub(crate) struct Window {
-    /// Kept alive: its pages are the window's.
-    region: Arc<Region>,
-    view: *mut u8,
-    /// Where in the region it begins.
-    first: usize,
-    bytes: usize,
-}
-
-// SAFETY: a window owns its mapping; the pointer is not tied to a thread.
-unsafe impl Send for Window {}
-
-impl Window {
-    /// Copies `bytes` to `offset` of the region.
-    ///
-    /// # Panics
-    /// Outside the window: offsets are checked by the caller.
-    #[inline]
-    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
-        let start = offset.wrapping_sub(self.first);
-        assert!(
-            start <= self.bytes && bytes.len() <= self.bytes - start,
-            "write past the window"
-        );
-        debug_assert!(offset + bytes.len() <= self.region.size());
-        // SAFETY: in bounds (checked above); the source is not in this mapping, which is never
-        // handed out, and the guest, who sees the same pages, is not running.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.view.add(start), bytes.len()) }
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this window's own; the region keeps its own view of the pages.
-        unsafe { libc::munmap(self.view.cast(), self.bytes) };
-    }
-}
-
-/// Zeroed shared memory with one view of it.
-struct Shared {
-    file: OwnedFd,
-    view: *mut u8,
-    bytes: usize,
-}
-
-#[cfg(target_os = "linux")]
-fn shared_view(bytes: usize) -> io::Result<Shared> {
-    // SAFETY: plain system calls on a name of ours and a descriptor that the result owns.
-    unsafe {
-        let file = libc::memfd_create(c"sandglass-input".as_ptr(), libc::MFD_CLOEXEC);
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let file = OwnedFd::from_raw_fd(file);
-        if libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let fd = file.as_raw_fd();
-        let view = libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0);
-        if view == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let view = view.cast();
-        Ok(Shared { file, view, bytes })
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn shared_view(_bytes: usize) -> io::Result<Shared> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
-}
-
-impl Shared {
-    /// Puts the memory in place of the pages at `address`, which must lie in a region's mapping.
-    fn map_at(&self, address: *mut u8) -> io::Result<()> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-        let fd = self.file.as_raw_fd();
-        // SAFETY: the caller owns the pages at `address`, which are as many.
-        let got = unsafe { libc::mmap(address.cast(), self.bytes, access, flags, fd, 0) };
-        if got == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
-    }
-}
-
-/// A region that the handler knows. Where it lies is kept beside the pointer, which may be followed
-/// only by the thread that faulted inside: the others may be freed at any time by their own threads.
-struct Known {
-    watch: AtomicPtr<Watch>,
-    /// Address range; empty while the slot is free.
-    start: AtomicUsize,
-    end: AtomicUsize,
-}
-
-/// A slot per watched memory of the process.
-static WATCHES: [Known; 1024] = [const {
-    Known {
-        watch: AtomicPtr::new(ptr::null_mut()),
-        start: AtomicUsize::new(0),
-        end: AtomicUsize::new(0),
-    }
-}; 1024];
-static WATCHES_USED: AtomicUsize = AtomicUsize::new(0);
-
-/// `reserved` is the length of the region's mapping.
-fn register(watch: &Watch, reserved: usize) -> io::Result<()> {
-    let entry = ptr::from_ref(watch).cast_mut();
-    for (index, slot) in WATCHES.iter().enumerate() {
-        let free = &slot.watch;
-        if free
-            .compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-        {
-            slot.start.store(watch.base, Ordering::Release);
-            slot.end.store(watch.base + reserved, Ordering::Release);
-            WATCHES_USED.fetch_max(index + 1, Ordering::AcqRel);
-            return Ok(());
-        }
-    }
-    Err(io::Error::other(
-        "more than 1024 watched memories in one process",
-    ))
-}
-
-fn unregister(watch: &Watch) {
-    let entry = ptr::from_ref(watch).cast_mut();
-    for slot in &WATCHES {
-        if slot.watch.load(Ordering::Acquire) == entry {
-            // The range first: a slot is taken by whoever finds no watch in it.
-            slot.end.store(0, Ordering::Release);
-            slot.watch.store(ptr::null_mut(), Ordering::Release);
-            return;
-        }
-    }
-}
-
-/// The signals by which a guest traps; the first is also that of a watched page.
-const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-
-static PREVIOUS: [AtomicPtr<libc::sigaction>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
-
-thread_local! {
-    static TRAP_PC: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The address of the native instruction of this thread's latest trap, once.
-pub(crate) fn take_trap_pc() -> usize {
-    TRAP_PC.take()
-}
-
-/// Installs the fault handler in front of wasmtime's, which must exist by now.
-pub(crate) fn install_handler() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        for (signal, previous) in SIGNALS.into_iter().zip(&PREVIOUS) {
-            // SAFETY: plain system calls on zeroed structures; the old action is leaked so that
-            // the handler can read it for ever.
-            unsafe {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, ptr::null(), &raw mut old);
-                previous.store(Box::leak(Box::new(old)), Ordering::Release);
-                let mut new: libc::sigaction = std::mem::zeroed();
-                new.sa_sigaction = on_fault as *const () as usize;
-                new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-                libc::sigemptyset(&raw mut new.sa_mask);
-                libc::sigaction(signal, &raw const new, ptr::null_mut());
-            }
-        }
-    });
-}
-
-extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo.
-    let address = unsafe { (*info).si_addr() } as usize;
-    if signal == libc::SIGSEGV && make_hot(address) {
-        return;
-    }
-    // A thread-local without destructor: reading and writing it allocates nothing.
-    TRAP_PC.set(program_counter(context));
-    // SAFETY: PREVIOUS was stored before this handler was installed and is never freed; its
-    // handler has the signature that its flags announce.
-    unsafe {
-        let index = SIGNALS.iter().position(|s| *s == signal).unwrap_or(0);
-        let previous = PREVIOUS[index].load(Ordering::Acquire);
-        let action = (*previous).sa_sigaction;
-        if action == libc::SIG_DFL || action == libc::SIG_IGN {
-            // Not a guest's fault at all: die of it as if we were not there.
-            libc::sigaction(signal, previous, ptr::null_mut());
-        } else if (*previous).sa_flags & libc::SA_SIGINFO != 0 {
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
-                std::mem::transmute(action);
-            handler(signal, info, context);
-        } else {
-            let handler: extern "C" fn(i32) = std::mem::transmute(action);
-            handler(signal);
-        }
-    }
-}
-
-/// Where the interrupted code was; 0 where we do not know how to tell.
-fn program_counter(context: *mut libc::c_void) -> usize {
-    let context = context.cast::<libc::ucontext_t>();
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    // SAFETY: the kernel passes a valid context to a handler with SA_SIGINFO.
-    return unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] } as usize;
-    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-    // SAFETY: as above.
-    return unsafe { (*context).uc_mcontext.pc } as usize;
-    #[cfg(not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )))]
-    {
-        let _ = context;
-        0
-    }
-}
-
-/// The first write to a watched page. Async-signal-safe: atomics and `mprotect` only.
-fn make_hot(address: usize) -> bool {
-    for slot in &WATCHES[..WATCHES_USED.load(Ordering::Acquire)] {
-        let end = slot.end.load(Ordering::Acquire);
-        let start = slot.start.load(Ordering::Acquire);
-        if !(start..end).contains(&address) {
-            continue;
-        }
-        let watch = slot.watch.load(Ordering::Acquire);
-        // Another thread may be changing the slot, but never this thread's own.
-        if watch.is_null() || slot.end.load(Ordering::Acquire) != end {
-            continue;
-        }
-        // SAFETY: the address lies in a region's mapping, so this thread uses, and keeps, that
-        // region; its slot has not changed since it was registered. A slot that held another
-        // region at this address was emptied before that one was unmapped.
-        let watch = unsafe { &*watch };
-        let offset = address - start;
-        if offset >= watch.bytes.load(Ordering::Relaxed) {
-            continue;
-        }
-        let page = offset / PAGE;
-        let Some(state) = watch.states.get(page) else {
-            return false;
-        };
-        if state.load(Ordering::Relaxed) == HOT {
-            return false;
-        }
-        let count = watch.hot_count.load(Ordering::Relaxed);
-        let (first, pages) = if count < SCATTERED_PAGES_MAX {
-            (page, 1)
-        } else {
-            let first = page / CHUNK_PAGES * CHUNK_PAGES;
-            (first, CHUNK_PAGES.min(watch.states.len() - first))
-        };
-        let start = (watch.base + first * PAGE) as *mut libc::c_void;
-        // SAFETY: the pages lie inside the watched, accessible part of the region's mapping.
-        if unsafe { libc::mprotect(start, pages * PAGE, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
-            return false;
-        }
-        for page in first..first + pages {
-            if watch.states[page].swap(HOT, Ordering::Relaxed) == COLD {
-                let at = watch.hot_count.fetch_add(1, Ordering::Relaxed);
-                watch.hot[at].store(page as u32, Ordering::Relaxed);
-            }
-        }
-        return true;
-    }
-    false
 }
 
 /// Does watching work here (containers, debuggers and kernels may differ)? Tried once, on a page
