@@ -257,7 +257,9 @@ impl Engine {
     /// Plans the next batch: as many trials as the guidance looks ahead, or fewer if fewer are left
     /// or if the guidance must see these before it goes on. Never empty unless `trials_left` is 0.
     pub fn next_batch(&mut self, trials_left: u64) -> Batch {
-        let room = trials_left.min(u64::from(self.config.spec.lookahead)) as u32;
+        // Campaigns that meet look no further ahead together than one does by itself.
+        let lookahead = (self.config.spec.lookahead / self.sharers).max(1);
+        let room = trials_left.min(u64::from(lookahead)) as u32;
         let mut groups = Vec::new();
         let view = view!(self);
         let guidance = self.state.strategy.guidance();

@@ -32,7 +32,7 @@ const TRIALS_UNTIL_LARGE_BLOCKS: u64 = 600_000;
 /// Jobs may take three quarters of a batch while they lead to more than havoc does, else an eighth.
 const JOB_EIGHTHS_MAX: u32 = 6;
 const JOB_EIGHTHS_MIN: u32 = 1;
-/// Trials of a batch: what stages of few testcases have to fill.
+/// Trials of a batch of a campaign that is alone: what stages of few testcases have to fill.
 const FIRST_BATCH: u64 = 1024;
 /// Most solutions of one run.
 const SOLUTIONS_MAX: usize = 512;
@@ -228,8 +228,15 @@ impl ByteLoop {
         count
     }
 
-    /// Up to `room` trials of waiting jobs, each at most once; how many.
-    fn plan_jobs(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
+    /// Up to `room` trials of waiting jobs, each at most once; how many. Of those that share their work one
+    /// records a testcase's comparisons, as a rule.
+    fn plan_jobs(
+        &mut self,
+        view: &View<'_>,
+        rng: &mut Rng,
+        room: u32,
+        groups: &mut Vec<Group>,
+    ) -> u32 {
         let mut left = room;
         for _ in 0..self.jobs.len() {
             if left == 0 {
@@ -239,6 +246,7 @@ impl ByteLoop {
                 break;
             };
             match job {
+                Job::Compare(_) | Job::CompareChild { .. } if part(1, view.sharers, rng) == 0 => {}
                 Job::Compare(id) => {
                     let input = view.corpus.get(id).bytes.clone();
                     self.fly(
@@ -446,7 +454,7 @@ impl ByteLoop {
         } else {
             SOLUTIONS_MAX
         };
-        let bytes_max = view.input_bytes_max;
+        let (bytes_max, limit) = (view.input_bytes_max, limit / view.sharers as usize);
         let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);
         self.jobs.extend(solving.map(Job::Solve));
         if self.config.autodict {
@@ -475,8 +483,9 @@ impl Guidance for ByteLoop {
         } else {
             JOB_EIGHTHS_MIN
         };
+        let eighths = (eighths / view.sharers).max(JOB_EIGHTHS_MIN);
         let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
-        let mut planned = self.plan_jobs(view, for_jobs, groups);
+        let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
         if self.config.climb {
             planned += self.plan_climbs(rng, room - planned, groups);
         }
@@ -551,13 +560,13 @@ impl Guidance for ByteLoop {
         self.enter(view, id, counts);
     }
 
-    fn end_batch(&mut self, _: &View<'_>) {
+    fn end_batch(&mut self, view: &View<'_>) {
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
             match flight {
                 Flight::Seeds | Flight::Compare(_) | Flight::Climb(_) | Flight::Again => {}
                 Flight::Solve { sites } => {
                     self.solved.add(sites.len() as u64, 0);
-                    self.comparisons.tried(&sites);
+                    self.comparisons.tried(&sites, view.sharers);
                 }
                 Flight::Trim {
                     id,

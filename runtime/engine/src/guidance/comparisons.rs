@@ -89,11 +89,11 @@ impl Comparisons {
         self.barren.insert(site, 0);
     }
 
-    /// Learns that solutions for these sites were tried.
-    pub(super) fn tried(&mut self, sites: &[u32]) {
+    /// Learns that solutions for these sites were tried, by so many campaigns as far as one of them can tell.
+    pub(super) fn tried(&mut self, sites: &[u32], sharers: u32) {
         for site in sites {
             let barren = self.barren.entry(*site).or_default();
-            *barren = barren.saturating_add(1);
+            *barren = barren.saturating_add(sharers);
         }
     }
 }
@@ -165,7 +165,7 @@ mod tests {
             solving.map_or(0, |solving| solving.solutions.len())
         };
         let fresh = count(&mut comparisons);
-        comparisons.tried(&[5; 5_000]);
+        comparisons.tried(&[5; 5_000], 1);
         assert!(count(&mut comparisons) < fresh);
         comparisons.came_true(5);
         assert_eq!(count(&mut comparisons), fresh);

@@ -417,7 +417,7 @@ impl Guidance for Cost {
     fn end_batch(&mut self, _: &View<'_>) {
         for flight in std::mem::take(&mut self.flights) {
             if let Flight::Solve { sites } = flight {
-                self.comparisons.tried(&sites);
+                self.comparisons.tried(&sites, 1);
             }
         }
     }
