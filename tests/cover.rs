@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use sandglass_guests::{DEMOS, Demo};
 use sandglass_runtime::cover::{Cover, is_library, lcov::lcov, text::text};
-use sandglass_tests::covered::cover;
+use sandglass_sandbox::Build;
+use sandglass_tests::covered::{cover, cover_in};
 
 /// Lines of one's own files that were reached.
 fn reached(cover: &Cover) -> BTreeSet<(String, u32)> {
@@ -57,4 +58,17 @@ fn demos_are_covered_as_their_sources_say() {
         beyond += u32::from(check(demo, demo.wasm));
     }
     assert!(beyond > 0, "seeds differ in what they reach");
+}
+
+#[test]
+fn the_build_that_records_comparisons_counts_as_the_fast_one() {
+    for demo in DEMOS {
+        let witnesses = demo.bugs.iter().map(|bug| bug.witness);
+        let inputs: Vec<&[u8]> = demo.seeds.iter().copied().chain(witnesses).collect();
+        for wasm in [demo.wasm_o0, demo.wasm] {
+            let [fast, compares] =
+                [Build::Fast, Build::Compares].map(|build| cover_in(build, wasm, &inputs));
+            assert_eq!(fast, compares, "{}", demo.name);
+        }
+    }
 }
