@@ -48,7 +48,8 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let target = Target::new(module, options, reset(args.guest.reset))?;
     let seen = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
     let (wasm, map) = (&target.module.wasm, seen.program.probe_map());
-    let cover = Cover::with_compared(wasm, map, &seen.counts, &seen.compared)?;
+    let mut cover = Cover::with_compared(wasm, map, &seen.counts, &seen.compared)?;
+    cover.find_types(wasm, lines_shown(&args));
     let mut sink = Sink::stdout();
     let ran = Ran {
         target: &target.module.path,
@@ -80,6 +81,15 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
         sink.line(&format!("wrote {}", show(path)));
     })?;
     Ok(exit_code::FINE)
+}
+
+/// How many lines with branches that never went some of their ways the longest of the reports shows.
+fn lines_shown(args: &CoverArgs) -> usize {
+    match args {
+        CoverArgs { json: true, .. } => usize::MAX,
+        CoverArgs { html: Some(_), .. } => html::ROWS_MAX,
+        _ => text::BLOCKED_MAX,
+    }
 }
 
 fn about(ran: &Ran<'_>) -> String {
