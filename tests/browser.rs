@@ -10,7 +10,7 @@ use sandglass_engine::laws::pump::Pump;
 use sandglass_guests::C_DEMO;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::cover::source::Sources;
-use sandglass_runtime::cover::{self, FileCover};
+use sandglass_runtime::cover::{self, FileCover, TypeAt};
 use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
 use sandglass_runtime::profile::html::{Law, Page, html};
@@ -130,15 +130,18 @@ fn check(dom: Option<String>, wanted: &[&str]) {
     assert!(!tag.contains("broken"), "{tag}");
 }
 
-/// The cover of the demo in C, whose source lies in `guests`, and of a file with a hostile name.
+/// The cover of the demo in C, whose source lies in `guests`, and of a file with a hostile name and a type with one.
 fn cover_page() -> String {
     let inputs: Vec<&[u8]> = C_DEMO.seeds.to_vec();
     let mut cover = covered::cover(C_DEMO.wasm_o0, &inputs);
+    cover.find_types(C_DEMO.wasm_o0, usize::MAX);
+    let name = HOSTILE.replace("\\22", "\"");
     let hostile = FileCover {
         lines: [(1, 0), (2, 7)].into(),
+        branches: [(2, vec![7, 0])].into(),
+        types: [(2, vec![of_type(&name)])].into(),
         ..FileCover::default()
     };
-    let name = HOSTILE.replace("\\22", "\"");
     cover.files.insert(name.clone(), hostile);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
     cover::html::html(&cover::html::Page {
@@ -147,6 +150,13 @@ fn cover_page() -> String {
         cover: &cover,
         sources: Sources::below(&root),
     })
+}
+
+fn of_type(name: &str) -> TypeAt {
+    TypeAt {
+        name: name.into(),
+        distance: 1,
+    }
 }
 
 #[test]
@@ -164,6 +174,9 @@ fn a_cover_opens_in_a_browser() {
       says("closed", !file.open);
       link.click();
       setTimeout(() => {
+        const texts = [...document.querySelectorAll("td")].map((cell) => cell.textContent);
+        says("types", texts.some((text) => /^section at [0-9]/.test(text)));
+        says("hostile", texts.some((text) => text.includes("onerror=") && text.endsWith(" at 1")));
         says("low", [...document.querySelectorAll("td")].every((cell) => cell.offsetHeight < 150));
         says("opened", file.open);
         says("hit", file.querySelectorAll(".hit, .part").length > 5);
@@ -184,6 +197,8 @@ fn a_cover_opens_in_a_browser() {
             "data-hit=\"true\"",
             "data-missed=\"true\"",
             "data-text=\"true\"",
+            "data-types=\"true\"",
+            "data-hostile=\"true\"",
             "data-low=\"true\"",
             "data-images=\"0\"",
             "data-wide=\"true\"",

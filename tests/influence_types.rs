@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sandglass_guests::{C_DEMO, RUST_DEMO};
-use sandglass_instrument::influence::{InfluenceOptions, Influences, Missing, influences};
+use sandglass_instrument::influence::{
+    BranchInfluence, InfluenceOptions, Influences, Missing, influences,
+};
 
 const SOURCE: &str = include_str!("influence_types/orders.c");
 
@@ -306,6 +308,22 @@ fn whose_code_it_is_can_be_said() {
     assert!(found.targets.is_empty() && found.strings.is_empty());
     options.own = vec!["guests/demo".to_owned()];
     assert!(!influences(C_DEMO.wasm, &options).targets.is_empty());
+}
+
+#[test]
+fn some_branches_have_the_types_that_they_have_among_all() {
+    for wasm in [C_DEMO.wasm_o0, RUST_DEMO.wasm] {
+        let all = influences(wasm, &InfluenceOptions::standard());
+        let wanted: Vec<BranchInfluence> = all.targets.iter().step_by(3).cloned().collect();
+        assert!(wanted.iter().any(|target| !target.types.is_empty()));
+        let options = InfluenceOptions {
+            branches: Some(wanted.iter().map(|target| target.offset).collect()),
+            ..InfluenceOptions::standard()
+        };
+        let some = influences(wasm, &options);
+        assert_eq!(some.targets, wanted);
+        assert!(some.steps < all.steps, "{} of {}", some.steps, all.steps);
+    }
 }
 
 /// Wrong in every place that a byte can be: whatever comes out, it comes out, and the same twice.

@@ -517,6 +517,16 @@ fn what_meets_is_shown_and_nothing_is_touched() {
     });
 }
 
+/// What a browser has made of a page while it changed: our script alone ran, and nothing of a hostile name.
+fn check_kept_up(dom: &str) {
+    let tag = tag(dom);
+    assert!(tag.contains("data-renewed=\""), "it never changed: {tag}");
+    assert!(!tag.contains("broken"), "{tag}");
+    assert!(!dom.contains("<img"), "a name became a part of the page");
+    assert_eq!(dom.matches("<script").count(), 1, "ours alone");
+    assert!(!dom.contains("No answer"), "it lost its server");
+}
+
 /// Without a campaign of our own, and in a place that is called like an attack.
 #[test]
 fn a_browser_shows_a_meeting_of_a_hostile_name_as_text_and_keeps_up() {
@@ -546,13 +556,8 @@ fn a_browser_shows_a_meeting_of_a_hostile_name_as_text_and_keeps_up() {
         println!("left out: no browser is installed");
         return;
     };
-    let tag = tag(&dom);
-    assert!(tag.contains("data-renewed=\""), "it never changed: {tag}");
-    assert!(!tag.contains("broken"), "{tag}");
-    assert!(!dom.contains("<img"), "a name became a part of the page");
-    assert_eq!(dom.matches("<script").count(), 1, "ours alone");
+    check_kept_up(&dom);
     assert!(dom.contains("trap-0123456789abcdef"), "{dom}");
-    assert!(!dom.contains("No answer"), "it lost its server");
 }
 
 /// Adds a line to the log of a campaign, in two pieces.
@@ -591,11 +596,7 @@ fn a_browser_shows_hostile_names_as_text_and_keeps_up() {
         println!("left out: no browser is installed");
         return;
     };
-    let tag = tag(&dom);
-    assert!(tag.contains("data-renewed=\""), "it never changed: {tag}");
-    assert!(!tag.contains("broken"), "{tag}");
-    assert!(!dom.contains("<img"), "a name became a part of the page");
-    assert_eq!(dom.matches("<script").count(), 1, "ours alone");
+    check_kept_up(&dom);
     assert_eq!(dom.matches("<details class=\"bug\"").count(), 4);
     assert!(dom.contains("&lt;img src=x onerror="), "names are shown");
     let kept = dom
@@ -604,7 +605,6 @@ fn a_browser_shows_hostile_names_as_text_and_keeps_up() {
         .and_then(|before| before.rsplit("<b>").next());
     let kept = kept.and_then(|text| text.split('<').next()?.parse::<u64>().ok());
     assert!(kept > Some(30), "{kept:?} inputs in the page");
-    assert!(!dom.contains("No answer"), "it lost its server");
 }
 
 #[test]

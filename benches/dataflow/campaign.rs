@@ -285,7 +285,14 @@ mod tests {
     /// Every guidance of rows runs, reaches lines, and does the same again.
     #[test]
     fn campaigns_repeat_exactly() {
-        for guidance in ["depfuzz", "bigfuzz", "jazzer", "random-rows", "afl"] {
+        for guidance in [
+            "codep",
+            "depfuzz",
+            "bigfuzz",
+            "jazzer",
+            "random-rows",
+            "afl",
+        ] {
             let run = || campaign("p12", guidance, Rows::Weak, 2_000, true);
             let (first, second) = (run(), run());
             assert_eq!(first.execs, 2_000);

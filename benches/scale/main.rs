@@ -169,18 +169,23 @@ fn edges(args: &Args) -> Result<()> {
         if processes == 1 {
             alone = found;
         } else {
-            let contrast = mann_whitney(&found, &alone);
-            line.push_str(&format!(
-                "; against one: A12 {:.2}, p {:.3}{}",
-                contrast.a12,
-                contrast.p,
-                contrast.stars()
-            ));
+            line += &against_one(&found, &alone);
         }
         println!("{line}");
     }
     fs::remove_dir_all(&root)?;
     Ok(())
+}
+
+/// The end of a line: how several compare with one.
+fn against_one(several: &[u64], alone: &[u64]) -> String {
+    let contrast = mann_whitney(several, alone);
+    format!(
+        "; against one: A12 {:.2}, p {:.3}{}",
+        contrast.a12,
+        contrast.p,
+        contrast.stars()
+    )
 }
 
 fn in_lockstep(args: &Args) -> Result<()> {
@@ -233,13 +238,7 @@ fn in_lockstep(args: &Args) -> Result<()> {
             if engines == 1 {
                 alone = edges;
             } else if !alone.is_empty() {
-                let contrast = mann_whitney(&edges, &alone);
-                line.push_str(&format!(
-                    "; against one: A12 {:.2}, p {:.3}{}",
-                    contrast.a12,
-                    contrast.p,
-                    contrast.stars()
-                ));
+                line += &against_one(&edges, &alone);
             }
             println!("{line}");
         }

@@ -82,6 +82,9 @@ pub struct InfluenceOptions {
     pub branch_steps: u64,
     /// Types farther away than this are not looked for. SpotOn has no such limit; its weights are 1/distance.
     pub distance_max: u32,
+    /// Offsets of the branching operators that are asked about; `None` for all. The answer is about these alone, and takes
+    /// less time the fewer they are.
+    pub branches: Option<BTreeSet<u32>>,
 }
 
 impl InfluenceOptions {
@@ -92,6 +95,7 @@ impl InfluenceOptions {
             own: Vec::new(),
             branch_steps: 8192,
             distance_max: 32,
+            branches: None,
         }
     }
 }

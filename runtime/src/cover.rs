@@ -18,9 +18,11 @@ pub mod json;
 pub mod lcov;
 pub mod source;
 pub mod text;
+mod types;
 
 use compared::PAIRS_SHOWN;
 pub use compared::{Compared, Operands};
+pub use types::TypeAt;
 
 /// What was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +44,10 @@ pub struct FileCover {
     pub branches: BTreeMap<u32, Vec<u64>>,
     /// What comparisons were given, by line, where that was recorded.
     pub compared: BTreeMap<u32, Vec<Operands>>,
+    /// Branching operators that went one way and never another, by line: their offsets in the module, ascending.
+    pub blocked: BTreeMap<u32, Vec<u32>>,
+    /// Types that influence these, by line, where that was asked: the nearest ones, nearest first.
+    pub types: BTreeMap<u32, Vec<TypeAt>>,
 }
 
 /// A function of the module.
@@ -163,12 +169,21 @@ impl Cover {
             }
         }
         let arms = function.arms_start as usize..function.arms_end as usize;
+        let mut ways: BTreeMap<u32, Share> = BTreeMap::new();
         for (probe, count) in map.probes[arms.clone()].iter().zip(&counts[arms]) {
             if is_branch(probe.kind)
                 && let Some(row) = row_at(&rows, probe.offset)
             {
                 let branches = &mut self.file(&row.file).branches;
                 branches.entry(row.line).or_default().push(*count);
+                *ways.entry(probe.offset).or_default() += Share::of([*count].iter());
+            }
+        }
+        let blocked = (ways.iter()).filter(|(_, ways)| ways.reached > 0 && ways.reached < ways.all);
+        for (offset, _) in blocked {
+            if let Some(row) = row_at(&rows, *offset) {
+                let blocked = &mut self.file(&row.file).blocked;
+                blocked.entry(row.line).or_default().push(*offset);
             }
         }
     }
@@ -211,6 +226,10 @@ pub struct Uncovered<'a> {
     pub arms: Share,
     /// What was compared there.
     pub compared: &'a [Operands],
+    /// The branching operators that went one way and never another: their offsets in the module.
+    pub blocked: &'a [u32],
+    /// Types that influence these, the nearest first, where that was asked.
+    pub types: &'a [TypeAt],
 }
 
 impl Uncovered<'_> {
@@ -222,6 +241,12 @@ impl Uncovered<'_> {
             all if all > PAIRS_SHOWN => texts.push(format!("and {} more", all - PAIRS_SHOWN)),
             _ => {}
         }
+        texts.join(", ")
+    }
+
+    /// The types, for people; empty if none are known.
+    pub fn types_text(&self) -> String {
+        let texts: Vec<String> = self.types.iter().map(TypeAt::to_string).collect();
         texts.join(", ")
     }
 }
@@ -240,6 +265,8 @@ impl Cover {
                     hits: file.lines.get(&line).copied().unwrap_or(0),
                     arms: Share::of(arms.iter()),
                     compared: file.compared.get(&line).map_or(&[], Vec::as_slice),
+                    blocked: file.blocked.get(&line).map_or(&[], Vec::as_slice),
+                    types: file.types.get(&line).map_or(&[], Vec::as_slice),
                 })
             })
             .filter(|branch| branch.hits > 0 && branch.arms.reached < branch.arms.all)

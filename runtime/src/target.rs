@@ -200,6 +200,11 @@ impl Target {
         }
     }
 
+    /// How it is put back before each execution.
+    pub fn reset(&self) -> Reset {
+        self.reset
+    }
+
     /// An instance of a build. On a guest thread only.
     pub fn sandbox(&self, build: Build, limits: &Limits) -> Result<Sandbox> {
         Sandbox::new(&self.program(build)?, limits).map_err(|error| self.error(&error))

@@ -8,8 +8,13 @@ use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_threa
 
 /// The cover of a module by inputs.
 pub fn cover(wasm: &[u8], inputs: &[&[u8]]) -> Cover {
+    cover_in(Build::Fast, wasm, inputs)
+}
+
+/// The same, counted in another build.
+pub fn cover_in(build: Build, wasm: &[u8], inputs: &[&[u8]]) -> Cover {
     on_guest_thread(|| {
-        let program = Program::build(wasm, Build::Fast, &Options::default(), None);
+        let program = Program::build(wasm, build, &Options::default(), None);
         let program = Arc::new(program.expect("demos are accepted"));
         let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("demos start");
         let probes = program.probe_map().probes.len();

@@ -59,8 +59,16 @@ pub(super) fn walk(
     summary::sum_up(&mut walker, graphs, &is_method);
     let mut callers = Callers::new(&mut walker, graphs, options.branch_steps.saturating_mul(16));
     let (mut targets, mut entries) = (Vec::new(), 0);
+    let is_wanted = |offset: &u32| {
+        let wanted = options.branches.as_ref();
+        wanted.is_none_or(|wanted| wanted.contains(offset))
+    };
     for (function, graph) in graphs {
-        for branch in &graph.branches {
+        for branch in graph
+            .branches
+            .iter()
+            .filter(|branch| is_wanted(&branch.offset))
+        {
             let cone = walker.cone(graph, &[branch.operand], 1);
             let (mut types, mut is_cut) = (cone.types, cone.is_cut);
             for (param, at) in cone.params {

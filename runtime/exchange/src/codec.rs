@@ -373,6 +373,7 @@ fn meaning<T>(what: String) -> Result<T, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::beat;
     use crate::record::JobKind;
 
     fn worker() -> WorkerId {
@@ -406,18 +407,6 @@ mod tests {
         JobResult {
             job: job().id(),
             outcome: Ok(vec![1, 2, 3]),
-        }
-    }
-
-    fn beat() -> Beat {
-        Beat {
-            worker: worker(),
-            doing: "fuzz".into(),
-            execs: 1,
-            corpus: 2,
-            edges: 3,
-            findings: 4,
-            refused: 5,
         }
     }
 

@@ -74,6 +74,19 @@ pub fn result_of(job: JobId) -> JobResult {
     }
 }
 
+/// A sign of life of worker `a`; all its counts differ.
+pub fn beat() -> Beat {
+    Beat {
+        worker: WorkerId("a".into()),
+        doing: "fuzz".into(),
+        execs: 1,
+        corpus: 2,
+        edges: 3,
+        findings: 4,
+        refused: 5,
+    }
+}
+
 /// Reads until there are that many different entries.
 ///
 /// Panics if a minute does not suffice.
@@ -251,15 +264,7 @@ fn others(a: &mut dyn Exchange, b: &mut dyn Exchange) {
 }
 
 fn beats(a: &mut dyn Exchange, b: &mut dyn Exchange) {
-    let mut beat = Beat {
-        worker: WorkerId("a".into()),
-        doing: "fuzz".into(),
-        execs: 1,
-        corpus: 2,
-        edges: 3,
-        findings: 4,
-        refused: 5,
-    };
+    let mut beat = beat();
     a.beat(&beat).expect("told");
     wait_for("a sign of life", || {
         let live = b.live().expect("asked");

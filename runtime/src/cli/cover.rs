@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use sandglass_engine::{Interest, Variant};
-use sandglass_sandbox::{Build, Limits, on_guest_thread};
+use sandglass_engine::Interest;
+use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
-use crate::campaign::workers::Runner as _;
 use crate::config::{default_folder, options, reset, wanted_limits};
 use crate::cover::json::{self, Ran};
 use crate::cover::source::Sources;
@@ -19,7 +18,7 @@ use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
 use crate::report::plain::plural;
-use crate::target::{Module, Target, Worker};
+use crate::target::{Module, Reset, Target};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let wanted = wanted_limits(&args.guest.limits)?;
@@ -46,16 +45,17 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
         );
     }
     let options = options(&args.guest, &args.target);
-    let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
-    let (counts, failing, compared) = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
-    let program = target.program(target.campaign_build())?;
-    let cover = Cover::with_compared(&target.module.wasm, program.probe_map(), &counts, &compared)?;
+    let target = Target::new(module, options, reset(args.guest.reset))?;
+    let seen = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
+    let (wasm, map) = (&target.module.wasm, seen.program.probe_map());
+    let mut cover = Cover::with_compared(wasm, map, &seen.counts, &seen.compared)?;
+    cover.find_types(wasm, lines_shown(&args));
     let mut sink = Sink::stdout();
     let ran = Ran {
         target: &target.module.path,
         target_hash: &target.module.hash,
         inputs: read.inputs.len() as u64,
-        findings: failing,
+        findings: seen.findings,
     };
     if args.json {
         for text in read.warnings {
@@ -81,6 +81,15 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
         sink.line(&format!("wrote {}", show(path)));
     })?;
     Ok(exit_code::FINE)
+}
+
+/// How many lines with branches that never went some of their ways the longest of the reports shows.
+fn lines_shown(args: &CoverArgs) -> usize {
+    match args {
+        CoverArgs { json: true, .. } => usize::MAX,
+        CoverArgs { html: Some(_), .. } => html::ROWS_MAX,
+        _ => text::BLOCKED_MAX,
+    }
 }
 
 fn about(ran: &Ran<'_>) -> String {
@@ -123,31 +132,59 @@ fn write_files(
     Ok(())
 }
 
-/// The counts of all runs together, by probe; how many runs were findings; and what was compared, from a second run
-/// of each in the build that records it.
-fn run_all(
-    target: &Arc<Target>,
-    limits: &Limits,
-    inputs: &[Input],
-) -> Result<(Vec<u64>, u64, Compared)> {
-    let mut worker = Worker::new(target, limits, 0)?;
-    let interest = Interest::new(worker.probes(), 0);
-    let mut counts = vec![0u64; worker.probes() as usize];
-    let mut failing = 0;
-    for input in inputs {
-        let outcome = worker.run(0, Variant::Fast, &input.bytes, &interest, true)?;
-        failing += u64::from(outcome.exit.is_finding());
-        for (probe, count) in outcome.detail.expect("asked for").counts {
-            let sum = &mut counts[probe as usize];
-            *sum = sum.saturating_add(u64::from(count));
+/// What running all inputs shows.
+struct Seen {
+    /// The build that counted.
+    program: Arc<Program>,
+    /// Of all runs together, by probe.
+    counts: Vec<u64>,
+    /// Runs that were findings.
+    findings: u64,
+    compared: Compared,
+}
+
+impl Seen {
+    fn count(&mut self, is_finding: bool, counts: &[(u32, u32)]) {
+        self.findings += u64::from(is_finding);
+        for (probe, count) in counts {
+            let sum = &mut self.counts[*probe as usize];
+            *sum = sum.saturating_add(u64::from(*count));
         }
     }
-    let program = target.program(Build::Compares)?;
-    let sites = &program.probe_map().compares;
-    let mut compared = Compared::default();
-    for input in inputs {
-        let outcome = worker.run(0, Variant::Compares, &input.bytes, &interest, true)?;
-        compared.add(sites, &outcome.detail.expect("asked for").compares);
+}
+
+/// Runs all inputs. The build that records comparisons counts as the fast one does, so one run suffices; beside the builds
+/// that do what it does not (watch the heap, leave marks) it needs a second one.
+fn run_all(target: &Target, limits: &Limits, inputs: &[Input]) -> Result<Seen> {
+    let counting = match target.campaign_build() {
+        Build::Fast => Build::Compares,
+        other => other,
+    };
+    let program = target.program(counting)?;
+    let mut seen = Seen {
+        counts: vec![0; program.probe_map().probes.len()],
+        program,
+        findings: 0,
+        compared: Compared::default(),
+    };
+    let mut builds = vec![counting, Build::Compares];
+    builds.dedup();
+    for build in builds {
+        let program = target.program(build)?;
+        let map = program.probe_map();
+        let interest = Interest::new(map.probes.len() as u32, 0);
+        let mut sandbox = target.sandbox(build, limits)?;
+        for input in inputs {
+            if target.reset() == Reset::Fresh {
+                sandbox = target.sandbox(build, limits)?;
+            }
+            let outcome = sandbox.run(&input.bytes, &interest, true);
+            let detail = outcome.detail.expect("asked for");
+            seen.compared.add(&map.compares, &detail.compares);
+            if build == counting {
+                seen.count(outcome.exit.is_finding(), &detail.counts);
+            }
+        }
     }
-    Ok((counts, failing, compared))
+    Ok(seen)
 }

@@ -13,7 +13,7 @@ use crate::page::{bar, document, escape, heading, rest, table, tiles};
 use crate::report::plain::{number, plural};
 
 /// Rows of the tables of branches and of functions.
-const ROWS_MAX: usize = 100;
+pub const ROWS_MAX: usize = 100;
 
 /// Files of the own program that are listed, and of libraries.
 const FILES_MAX: usize = 1_000;
@@ -167,15 +167,27 @@ fn uncovered(body: &mut String, cover: &Cover) {
     if all.is_empty() {
         return;
     }
-    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first. What was compared on the line: of the operands that differed the closest.</p>\n");
-    let columns = ["@line", "@compared", "#reached", "#arms taken"];
-    let rows = all.iter().take(ROWS_MAX).map(|branch| {
-        vec![
+    let shown = &all[..all.len().min(ROWS_MAX)];
+    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first. What was compared on the line: of the operands that differed the closest.");
+    let mut columns = vec!["@line", "@compared", "#reached", "#arms taken"];
+    // Line tables alone know no types.
+    let has_types = shown.iter().any(|branch| !branch.types.is_empty());
+    if has_types {
+        body.push_str(" Influenced by: the nearest types of the source that a branch is computed from, and at how many steps of computation.");
+        columns.insert(2, "@influenced by");
+    }
+    body.push_str("</p>\n");
+    let rows = shown.iter().map(|branch| {
+        let mut row = vec![
             escape(&format!("{}:{}", branch.path, branch.line)),
             escape(&branch.compared_text()),
             number(branch.hits),
             of(branch.arms),
-        ]
+        ];
+        if has_types {
+            row.insert(2, escape(&branch.types_text()));
+        }
+        row
     });
     table(body, &columns, rows);
     rest(body, all.len(), ROWS_MAX);
@@ -285,7 +297,7 @@ mod tests {
                 .step_by(5)
                 .map(|line| (line, vec![1, 0]))
                 .collect(),
-            compared: BTreeMap::new(),
+            ..FileCover::default()
         };
         let path = |n: u32| match n % 4 {
             0 => format!("/rustc/x/{n}.rs"),
@@ -322,7 +334,7 @@ mod tests {
                 .iter()
                 .map(|(line, arms)| (*line, arms.to_vec()))
                 .collect(),
-            compared: BTreeMap::new(),
+            ..FileCover::default()
         };
         let cover = Cover {
             files: BTreeMap::from([

@@ -19,6 +19,9 @@ enum Line<'a> {
         branch_counts: Vec<(u32, &'a [u64])>,
         /// Line, and a pair of operands that a comparison there was given and that differed.
         compared: Vec<(u32, u64, u64)>,
+        /// Line, a type that influences a branch there which never went some way, and its distance in steps; of a line the
+        /// nearest ones, nearest first.
+        types: Vec<(u32, &'a str, u32)>,
     },
     Summary {
         target: &'a str,
@@ -94,6 +97,9 @@ pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
             .collect(),
         compared: (file.compared.iter())
             .flat_map(|(line, pairs)| pairs.iter().map(|pair| (*line, pair.left, pair.right)))
+            .collect(),
+        types: (file.types.iter())
+            .flat_map(|(line, types)| types.iter().map(|at| (*line, &*at.name, at.distance)))
             .collect(),
     });
     let summary = Line::Summary {

@@ -7,7 +7,7 @@ use crate::report::plain::{number, plural};
 const NEVER_MAX: usize = 20;
 
 /// Lines with branches that never went some of their ways, that are named.
-const BLOCKED_MAX: usize = 20;
+pub const BLOCKED_MAX: usize = 20;
 
 /// The report. `libraries` lists their files, too.
 pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
@@ -68,15 +68,18 @@ fn blocked(cover: &Cover) -> Vec<String> {
     let mut lines = vec![format!(
         "branches that never went some of their ways: {count}, those tried most often first"
     )];
-    lines.extend(all.iter().take(BLOCKED_MAX).map(|branch| {
+    for branch in all.iter().take(BLOCKED_MAX) {
         let (path, line, arms) = (branch.path, branch.line, branch.arms);
         let ways = format!("{} of {} ways", arms.reached, arms.all);
         let times = plural(branch.hits, "time");
-        match &branch.compared_text()[..] {
-            "" => format!("    {path}:{line}: {ways}, {times}"),
-            compared => format!("    {path}:{line}: {ways}, {times}; compared {compared}"),
-        }
-    }));
+        lines.push(format!("    {path}:{line}: {ways}, {times}"));
+        let why = [
+            ("compared", branch.compared_text()),
+            ("influenced by", branch.types_text()),
+        ];
+        let known = why.iter().filter(|(_, text)| !text.is_empty());
+        lines.extend(known.map(|(what, text)| format!("        {what} {text}")));
+    }
     let more = all.len().saturating_sub(BLOCKED_MAX);
     if more > 0 {
         lines.push(format!("    and {} more", number(more as u64)));

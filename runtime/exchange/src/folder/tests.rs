@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use super::*;
-use crate::conformance::{ABLE, entry, job, result_of, tail_until};
+use crate::conformance::{ABLE, beat, entry, job, result_of, tail_until};
 use crate::exchange::DELIVERIES_MOST;
 use crate::{Claim, codec};
 
@@ -224,15 +224,7 @@ fn whoever_looks_on_reads_and_changes_nothing() {
     a.submit(&job(1)).unwrap();
     let key = Key::new("k").unwrap();
     a.put_if(&key, Revision(0), b"value").unwrap().unwrap();
-    let beat = Beat {
-        worker: WorkerId("a".into()),
-        doing: "fuzz".into(),
-        execs: 1,
-        corpus: 2,
-        edges: 3,
-        findings: 4,
-        refused: 5,
-    };
+    let beat = beat();
     a.beat(&beat).unwrap();
     let before = everything(path);
     let mut looks_on = Folder::look_on(path).unwrap();
