@@ -34,6 +34,10 @@ fn from_page_table(first: usize, pages: usize, bits: u64) -> Option<Vec<usize>> 
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;
 
+    // Its table has a word for each of its own pages.
+    if super::system::page_bytes() != PAGE {
+        return None;
+    }
     let table = File::open("/proc/self/pagemap").ok()?;
     let mut found = Vec::new();
     let mut entries = vec![0; pages.min(CHUNK_PAGES) * ENTRY];

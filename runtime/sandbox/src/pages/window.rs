@@ -9,7 +9,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{PAGE, Region};
+use super::{PAGE, Region, system};
 
 #[cfg(target_os = "linux")]
 mod shared;
@@ -25,8 +25,12 @@ impl Region {
     /// contents stay. Call it before the region is watched.
     ///
     /// # Errors
-    /// Where the system has no such memory, or past the accessible part.
+    /// Where the system has no such memory or has larger pages, or past the accessible part.
     pub(crate) fn window(self: &Arc<Region>, offset: usize, bytes: usize) -> io::Result<Window> {
+        // What lies behind the window, on the same larger page, would be lost.
+        if system::page_bytes() != PAGE {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let first = offset / PAGE * PAGE;
         let end = offset
             .checked_add(bytes)
