@@ -6,7 +6,13 @@ use std::path::{Path, PathBuf};
 const UNSAFE_FILES: &[&str] = &[
     "runtime/sandbox/src/pages.rs",
     "runtime/sandbox/src/pages/faults.rs",
+    "runtime/sandbox/src/pages/faults/exceptions.rs",
+    "runtime/sandbox/src/pages/faults/signals.rs",
+    "runtime/sandbox/src/pages/system/unix.rs",
+    "runtime/sandbox/src/pages/system/windows.rs",
     "runtime/sandbox/src/pages/window.rs",
+    "runtime/sandbox/src/pages/window/shared.rs",
+    "runtime/sandbox/src/pages/window/unshared.rs",
     "runtime/sandbox/src/memory.rs",
     "runtime/sandbox/src/cache.rs",
     "sdk/src/sys.rs",

@@ -4,6 +4,7 @@
 //! child process and speaks to a server. It knows nothing of campaigns.
 
 use std::collections::hash_map::RandomState;
+use std::env::consts::EXE_SUFFIX;
 use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -188,7 +189,7 @@ fn refuse_foreign(path: &Path) -> Result<(), Error> {
 /// The relay as a child process: beside this program, or else on the path.
 fn relay(url: &str) -> Result<Connection, Error> {
     let beside = std::env::current_exe().ok().and_then(|own| {
-        let path = own.parent()?.join(RELAY);
+        let path = own.parent()?.join(format!("{RELAY}{EXE_SUFFIX}"));
         path.is_file().then_some(path)
     });
     let program = beside.unwrap_or_else(|| Path::new(RELAY).to_owned());

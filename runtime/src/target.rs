@@ -261,8 +261,11 @@ fn open_cache() -> Result<Option<Cache>> {
         });
         return cache.map(Some);
     }
-    let folder =
-        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+    let folder = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else {
+        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+    };
     Ok(folder.and_then(|folder| Cache::open(&folder.join("sandglass")).ok()))
 }
 

@@ -8,6 +8,7 @@ use sandglass_instrument::Probes;
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 
 use crate::memory::Creator;
+use crate::pages::KNOWS_TRAP_PC;
 
 /// Native stack that compiled guests may use, in bytes. The depth limit of instrumented code is
 /// met first for all but absurd frames, and is what makes the verdict reproducible.
@@ -183,12 +184,14 @@ fn engine(exact: bool) -> Engine {
         .async_stack_size(THREAD_STACK_BYTES);
     config.wasm_backtrace_details(WasmBacktraceDetails::Disable);
     // Capturing a stack doubles the cost of an exit; a fast build tells the operator of a trap from
-    // the native instruction instead.
-    config.wasm_backtrace_max_frames(if exact {
+    // the native instruction instead, where the system says which one that was.
+    config.wasm_backtrace_max_frames(if exact || !KNOWS_TRAP_PC {
         NonZeroUsize::new(FRAMES_MAX)
     } else {
         None
     });
     config.signals_based_traps(!exact);
+    // A thread that takes the faults of all others could not ask `pages::faults`.
+    config.macos_use_mach_ports(false);
     Engine::new(&config).expect("the configuration is valid on every supported platform")
 }

@@ -9,7 +9,7 @@
 //! the region; only one thread at a time uses a region (a sandbox is not shared); offsets are
 //! checked here. A safe version (copying all of memory, or comparing it) costs 1.3 ms a run at
 //! 16 MiB and 40 ms at 256 MiB, against 50 ns.
-#![expect(unsafe_code, reason = "maps memory, and changes its protection")]
+#![expect(unsafe_code, reason = "hands out memory that a guest writes")]
 
 use std::io;
 use std::ptr;
@@ -17,11 +17,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 mod faults;
+mod system;
 mod touched;
 mod window;
 
 use faults::{COLD, Watch, register, unregister};
-pub(crate) use faults::{install_handler, take_trap_pc};
+pub(crate) use faults::{KNOWS_TRAP_PC, install_handler, take_trap_pc};
 pub(crate) use window::Window;
 
 /// Bytes of a page.
@@ -30,6 +31,9 @@ pub(crate) const PAGE: usize = 4096;
 /// Growth up to this is zeroed when it is taken back, and its pages stay; beyond, the kernel takes
 /// them, and each costs a fault when it is grown into again (1 to 2 us against 50 ns).
 const ZEROED_BYTES_MAX: usize = 8 << 20;
+
+/// A call of `system` that changes what some of a reservation is.
+type Change = unsafe fn(*mut u8, usize) -> io::Result<()>;
 
 /// A reservation of address space for one linear memory.
 pub(crate) struct Region {
@@ -60,22 +64,15 @@ impl Region {
             .max(size)
             .next_multiple_of(PAGE)
             .max(PAGE);
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let size_cell = AtomicUsize::new(0);
         let region = Region {
-            base: base.cast(),
+            base: system::reserve(reserved)?,
             reserved,
-            size: size_cell,
+            size: AtomicUsize::new(0),
             limit,
             refused: AtomicBool::new(false),
             watch: OnceLock::new(),
         };
-        region.protect(0, size, libc::PROT_READ | libc::PROT_WRITE)?;
+        region.ask(system::open, 0, size)?;
         region.size.store(size, Ordering::Relaxed);
         Ok(region)
     }
@@ -108,7 +105,7 @@ impl Region {
         }
         let old = self.size();
         if size > old {
-            self.protect(old, size - old, libc::PROT_READ | libc::PROT_WRITE)?;
+            self.ask(system::open, old, size - old)?;
             self.size.store(size, Ordering::Relaxed);
         }
         Ok(())
@@ -128,16 +125,10 @@ impl Region {
             if bytes <= ZEROED_BYTES_MAX {
                 // SAFETY: the range is the accessible end of this region, which nobody looks at.
                 unsafe { ptr::write_bytes(self.base.add(size), 0, bytes) };
+            } else {
+                self.ask(system::clear, size, bytes)?;
             }
-            self.protect(size, bytes, libc::PROT_NONE)?;
-            if bytes > ZEROED_BYTES_MAX {
-                // SAFETY: the range lies inside this region's anonymous mapping.
-                if unsafe { libc::madvise(self.base.add(size).cast(), bytes, libc::MADV_DONTNEED) }
-                    != 0
-                {
-                    return Err(io::Error::last_os_error());
-                }
-            }
+            self.ask(system::close, size, bytes)?;
             self.size.store(size, Ordering::Relaxed);
         }
         Ok(())
@@ -198,13 +189,7 @@ impl Region {
     /// Offsets of the accessible pages that may hold something else than zeros, ascending. Ask
     /// before a [`Window`] is made: what is written through it does not show.
     pub(crate) fn touched(&self) -> Vec<usize> {
-        // SAFETY: a system call that touches no memory.
-        let system_page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        if system_page == PAGE as libc::c_long {
-            touched::touched(self.base as usize, self.size())
-        } else {
-            (0..self.size()).step_by(PAGE).collect()
-        }
+        touched::touched(self.base as usize, self.size())
     }
 
     /// Bytes of the accessible pages that the system keeps memory for.
@@ -215,34 +200,34 @@ impl Region {
     /// Gives all pages back: every byte is zero. For regions that nobody watches.
     pub(crate) fn discard(&self) {
         assert!(self.watch.get().is_none(), "a watched region is reset");
-        // SAFETY: the range lies inside this region's private anonymous mapping, and nobody holds a slice
-        // of it: the sandbox alone uses the region, and the guest is not running.
-        let given = unsafe { libc::madvise(self.base.cast(), self.size(), libc::MADV_DONTNEED) };
-        assert_eq!(given, 0, "giving back pages of our own mapping");
+        self.ask(system::clear, 0, self.size())
+            .expect("giving back pages of our own mapping");
     }
 
-    fn protect(&self, offset: usize, bytes: usize, access: i32) -> io::Result<()> {
+    /// Asks the system for a change of some of the region.
+    fn ask(&self, change: Change, offset: usize, bytes: usize) -> io::Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         debug_assert!(offset + bytes <= self.reserved);
-        // SAFETY: the range lies inside this region's own mapping.
-        match unsafe { libc::mprotect(self.base.add(offset).cast(), bytes, access) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        // SAFETY: the range lies inside this region's own mapping, and nobody holds a slice of it: the
+        // sandbox alone uses the region, and the guest is not running.
+        unsafe { change(self.base.add(offset), bytes) }
     }
 
     /// Begins to watch all accessible bytes: from now on no page is hot.
     ///
     /// # Errors
-    /// When the system refuses the protection, or too many regions are watched.
+    /// When the system refuses the protection or has larger pages, or too many regions are watched.
     pub(crate) fn watch(&self) -> io::Result<()> {
+        if system::page_bytes() != PAGE {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         install_handler();
         let watch = Box::new(Watch::new(self.base as usize, self.size()));
         register(&watch, self.reserved)?;
         assert!(self.watch.set(watch).is_ok(), "a region is watched once");
-        self.protect(0, self.size() / PAGE * PAGE, libc::PROT_READ)
+        self.ask(system::forbid_writes, 0, self.size() / PAGE * PAGE)
     }
 
     /// How many pages are hot.
@@ -276,7 +261,7 @@ impl Region {
         for page in sorted {
             if keep.next_if_eq(&page).is_none() {
                 watch.states[page as usize].store(COLD, Ordering::Relaxed);
-                self.protect(page as usize * PAGE, PAGE, libc::PROT_READ)?;
+                self.ask(system::forbid_writes, page as usize * PAGE, PAGE)?;
             }
         }
         for (slot, page) in watch.hot.iter().zip(kept) {
@@ -293,7 +278,7 @@ impl Drop for Region {
             unregister(watch);
         }
         // SAFETY: the mapping is this region's own and nobody refers to it any more.
-        unsafe { libc::munmap(self.base.cast(), self.reserved) };
+        unsafe { system::release(self.base, self.reserved) };
     }
 }
 
@@ -302,6 +287,7 @@ impl Drop for Region {
 pub(crate) fn watching_works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| {
+        // Nobody has tried it elsewhere, and a probe that fails there may end the process.
         if !cfg!(target_os = "linux") {
             return false;
         }
@@ -324,6 +310,9 @@ mod tests {
     fn first_write_makes_a_page_hot_and_cooling_protects_it_again() {
         let region = Region::new(8 * PAGE, 8 * PAGE, 16 * PAGE).expect("maps");
         region.write(PAGE, b"before");
+        if system::page_bytes() != PAGE {
+            return assert!(region.watch().is_err());
+        }
         region.watch().expect("watches");
         assert_eq!(region.hot_count(), 0);
         region.write(3 * PAGE - 1, b"ab");
@@ -346,7 +335,7 @@ mod tests {
             assert!(touched.contains(&(page * PAGE)), "page {page}: {touched:?}");
         }
         assert!(touched.is_sorted());
-        if cfg!(target_os = "linux") {
+        if cfg!(target_os = "linux") && system::page_bytes() == PAGE {
             assert!(touched.len() < 64, "nobody touched them all");
         }
         let empty = Region::new(0, PAGE, PAGE).expect("maps");

@@ -1,19 +1,28 @@
 //! Faults: what the first write to a watched page does, and where a guest trapped.
 //!
-//! A handler in front of wasmtime's. A write to a watched page makes that page writable and puts it on its
-//! region's hot list; of any other fault the address is kept, and wasmtime gets it.
+//! A handler in front of wasmtime's (`signals`, `exceptions`) tells. A write to a watched page makes that page
+//! writable and puts it on its region's hot list; of any other fault the address is kept, and wasmtime gets it.
 //!
-//! This is one of the files that may use `unsafe`. Contract: the handler uses atomics and `mprotect` alone, and
-//! follows the pointer to a [`Watch`] only on the thread that uses its region.
-#![expect(unsafe_code, reason = "handles signals, and changes protection there")]
+//! This is one of the files that may use `unsafe`. Contract: what the handler calls uses atomics and one system
+//! call alone, and follows the pointer to a [`Watch`] only on the thread that uses its region.
+#![expect(unsafe_code, reason = "changes protection while a fault is handled")]
 
 use std::cell::Cell;
 use std::io;
 use std::ptr;
-use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use super::PAGE;
+use super::{PAGE, system};
+
+#[cfg(windows)]
+mod exceptions;
+#[cfg(unix)]
+mod signals;
+
+#[cfg(windows)]
+pub(crate) use exceptions::{KNOWS_TRAP_PC, install_handler};
+#[cfg(unix)]
+pub(crate) use signals::{KNOWS_TRAP_PC, install_handler};
 
 /// Past this many hot pages a fault unprotects a whole chunk: the kernel limits mappings.
 const SCATTERED_PAGES_MAX: usize = 8192;
@@ -101,89 +110,16 @@ pub(super) fn unregister(watch: &Watch) {
     }
 }
 
-/// The signals by which a guest traps; the first is also that of a watched page.
-const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-
-static PREVIOUS: [AtomicPtr<libc::sigaction>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
-
 thread_local! {
     static TRAP_PC: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The address of the native instruction of this thread's latest trap, once.
+/// The address of the native instruction of this thread's latest trap, once; 0 without [`KNOWS_TRAP_PC`].
 pub(crate) fn take_trap_pc() -> usize {
     TRAP_PC.take()
 }
 
-/// Installs the fault handler in front of wasmtime's, which must exist by now.
-pub(crate) fn install_handler() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        for (signal, previous) in SIGNALS.into_iter().zip(&PREVIOUS) {
-            // SAFETY: plain system calls on zeroed structures; the old action is leaked so that
-            // the handler can read it for ever.
-            unsafe {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, ptr::null(), &raw mut old);
-                previous.store(Box::leak(Box::new(old)), Ordering::Release);
-                let mut new: libc::sigaction = std::mem::zeroed();
-                new.sa_sigaction = on_fault as *const () as usize;
-                new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-                libc::sigemptyset(&raw mut new.sa_mask);
-                libc::sigaction(signal, &raw const new, ptr::null_mut());
-            }
-        }
-    });
-}
-
-extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo.
-    let address = unsafe { (*info).si_addr() } as usize;
-    if signal == libc::SIGSEGV && make_hot(address) {
-        return;
-    }
-    // A thread-local without destructor: reading and writing it allocates nothing.
-    TRAP_PC.set(program_counter(context));
-    // SAFETY: PREVIOUS was stored before this handler was installed and is never freed; its
-    // handler has the signature that its flags announce.
-    unsafe {
-        let index = SIGNALS.iter().position(|s| *s == signal).unwrap_or(0);
-        let previous = PREVIOUS[index].load(Ordering::Acquire);
-        let action = (*previous).sa_sigaction;
-        if action == libc::SIG_DFL || action == libc::SIG_IGN {
-            // Not a guest's fault at all: die of it as if we were not there.
-            libc::sigaction(signal, previous, ptr::null_mut());
-        } else if (*previous).sa_flags & libc::SA_SIGINFO != 0 {
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
-                std::mem::transmute(action);
-            handler(signal, info, context);
-        } else {
-            let handler: extern "C" fn(i32) = std::mem::transmute(action);
-            handler(signal);
-        }
-    }
-}
-
-/// Where the interrupted code was; 0 where we do not know how to tell.
-fn program_counter(context: *mut libc::c_void) -> usize {
-    let context = context.cast::<libc::ucontext_t>();
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    // SAFETY: the kernel passes a valid context to a handler with SA_SIGINFO.
-    return unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] } as usize;
-    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-    // SAFETY: as above.
-    return unsafe { (*context).uc_mcontext.pc } as usize;
-    #[cfg(not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )))]
-    {
-        let _ = context;
-        0
-    }
-}
-
-/// The first write to a watched page. Async-signal-safe: atomics and `mprotect` only.
+/// The first write to a watched page. Async-signal-safe: atomics and one system call.
 fn make_hot(address: usize) -> bool {
     for slot in &WATCHES[..WATCHES_USED.load(Ordering::Acquire)] {
         let end = slot.end.load(Ordering::Acquire);
@@ -218,9 +154,9 @@ fn make_hot(address: usize) -> bool {
             let first = page / CHUNK_PAGES * CHUNK_PAGES;
             (first, CHUNK_PAGES.min(watch.states.len() - first))
         };
-        let start = (watch.base + first * PAGE) as *mut libc::c_void;
+        let start = (watch.base + first * PAGE) as *mut u8;
         // SAFETY: the pages lie inside the watched, accessible part of the region's mapping.
-        if unsafe { libc::mprotect(start, pages * PAGE, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+        if unsafe { system::allow_writes(start, pages * PAGE) }.is_err() {
             return false;
         }
         for page in first..first + pages {
