@@ -16,7 +16,7 @@ use anyhow::Result;
 use sandglass_exchange::pipe::PipeExchange;
 use sandglass_exchange::{Error, Exchange, Folder, WorkerId};
 
-use crate::error::{printable, show, with_next};
+use crate::error::{printable, reason, show, with_next};
 
 pub mod audit;
 pub mod finding;
@@ -167,7 +167,8 @@ fn refuse_foreign(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => {
             return Err(Error::Refused(format!(
-                "cannot be read as a folder: {error}"
+                "cannot be read as a folder: {}",
+                reason(&error)
             )));
         }
     };
@@ -200,9 +201,9 @@ fn relay(url: &str) -> Result<Connection, Error> {
         .spawn()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::Refused(format!(
-                "no program `{RELAY}` beside this one or on the path"
+                "no program `{RELAY}` beside this one or on the path, expected it for a server; type `cargo install --locked --path runtime/exchange/nats`, or meet in a folder"
             )),
-            _ => Error::Failed(format!("{}: {error}", show(&program))),
+            _ => Error::Failed(format!("{}: {}", show(&program), reason(&error))),
         })?;
     let mut relay = Relay(child);
     let (Some(input), Some(output), Some(errors)) = (
