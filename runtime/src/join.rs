@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use sandglass_exchange::pipe::PipeExchange;
-use sandglass_exchange::{Error, Exchange, Folder, WorkerId};
+use sandglass_exchange::{Error, Exchange, Folder, Hash, WorkerId};
 
 use crate::error::{printable, reason, show, with_next};
 
@@ -30,9 +30,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The program that speaks to a NATS server.
 const RELAY: &str = "sandglass-nats";
 
-/// What those do that divide the work, as their signs of life say, and what they did who left.
+/// What those do that fuzz, as their signs of life say, and what they did who left.
 pub(crate) const FUZZES: &str = "fuzz";
 pub(crate) const ENDED: &str = "ended";
+
+/// What those do that divide the work of one module among them. To divide it with others, of which nobody
+/// does the rest, would leave it undone.
+pub(crate) fn fuzzes_together(module: &Hash) -> String {
+    let hex = blake3::Hash::from(*module).to_hex();
+    format!("{FUZZES}-{}", &hex[..16])
+}
 
 /// Where others are met.
 #[derive(Clone, Debug, PartialEq, Eq)]
