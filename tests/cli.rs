@@ -212,6 +212,8 @@ fn prepare(folder: &Path, verb: &str, rest: &str) -> Result<(), String> {
         "FIFO" => Command::new("mkfifo").arg(&path).status().map(|_| ()),
         #[cfg(unix)]
         "LINK" => std::os::unix::fs::symlink(value, &path),
+        #[cfg(unix)]
+        "MODE" => mode(&path, value),
         "CUT" => fs::OpenOptions::new()
             .write(true)
             .open(&path)
@@ -258,6 +260,14 @@ fn program(path: &Path, text: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::write(path, text)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+/// Who may do what with a file, in octal digits.
+#[cfg(unix)]
+fn mode(path: &Path, digits: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = u32::from_str_radix(digits, 8).expect("octal digits");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 /// Splits arguments at blanks; single quotes keep them together.

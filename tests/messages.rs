@@ -1,5 +1,6 @@
-//! Every message that is made by `bail!`, `with_next` and the like ([`BEGINNINGS`]) is shown in a golden file of `tests/cli`, or is said
-//! here why not. What comes into one through a placeholder is not looked for.
+//! Every message that is made by `bail!`, `with_next` and the like, and every text that another message
+//! quotes (`Err("…")`, `ok_or("…")`, …; all of [`BEGINNINGS`]), is shown in a golden file of `tests/cli`,
+//! or is said here why not. What comes into one through a placeholder is not looked for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,19 @@ const BEGINNINGS: &[&str] = &[
     ".with_context(",
     "#[error(",
     "OurFault(",
+    " Err(",
+    "(Err(",
+    "ok_or(",
+    "ok_or_else(",
+    "map_err(",
+];
+
+/// Calls whose texts are no messages, and so is what they are in.
+const NO_MESSAGES: &[&str] = &[
+    // A verb: the message is made of it in one place.
+    "io(",
+    // What a browser is told: tests/serve.rs, runtime/src/serve/http.rs.
+    "Response::refusal(",
 ];
 
 /// Where messages are made.
@@ -102,7 +116,6 @@ const UNSHOWN: &[(&str, &str)] = &[
         "record of kind",
         "records of peers are counted and left out",
     ),
-    ("not a record:", "records of peers are counted and left out"),
     (
         "bytes after the record",
         "records of peers are counted and left out",
@@ -123,6 +136,71 @@ const UNSHOWN: &[(&str, &str)] = &[
         "no fuel=N, expected what an execution may take",
         "`submit` always says it: a job without is not of this program",
     ),
+    (
+        "a value came and went",
+        "a server that contradicts itself; a campaign comes back later",
+    ),
+    (
+        "a child without its pipes",
+        "the system broke its word: our own fault",
+    ),
+    ("no thread for the relay:", "the machine has none left"),
+    ("no thread for the pipe:", "the machine has none left"),
+    (
+        "not a bundle, expected its first line to be `",
+        "a file without that line is not taken for a bundle",
+    ),
+    ("`choices` are not UTF-8", "needs a forged hash"),
+    (
+        "bytes are left over",
+        "checksum and build are right: our own fault",
+    ),
+    (
+        "; choose another with SANDGLASS_CACHE",
+        "needs a folder of another user",
+    ),
+    (
+        "its secret is damaged; remove the folder",
+        "another process damages it at that moment",
+    ),
+    ("no NUL", "no argument that a program is given has one"),
+    ("a window past the memory", "our own fault"),
+    (
+        "more than 1024 watched memories in one process",
+        "a library's caller has to have so many at once",
+    ),
+    (
+        "over the memory limit",
+        "wasmtime is told, and the guest: its memory does not grow",
+    ),
+    (
+        "whoever looks on says nothing",
+        "our own fault: nobody who looks on says anything",
+    ),
+    (
+        "the pipe ended",
+        "runtime/exchange/src/pipe/tests.rs: a campaign goes on",
+    ),
+    (
+        "no answer in",
+        "runtime/exchange/src/pipe/tests.rs: a campaign goes on",
+    ),
+    (
+        "others always change",
+        "others win every race; a campaign goes on",
+    ),
+    ("nobody, by lot", "worlds that tests make"),
+    ("no answer, by lot", "worlds that tests make"),
+    ("a result of another job", "worlds that tests make"),
+    (
+        ": nobody has met there yet",
+        "`serve` waits and its page says so: tests/serve.rs",
+    ),
+    (
+        "no shard of ours",
+        "whoever looks on is refused before it: our own fault",
+    ),
+    ("half a pair", "our own fault"),
 ];
 
 fn root() -> PathBuf {
@@ -156,20 +234,36 @@ fn messages(code: &str) -> Vec<String> {
     found
 }
 
-/// The first text literal before the parenthesis closes.
+/// The first text literal before the parenthesis closes, unless it is none of a message.
 fn first_text(code: &str) -> Option<String> {
     let mut depth = 1;
     let mut chars = code.chars();
     while let Some(c) = chars.next() {
+        let before = &code[..code.len() - chars.as_str().len()];
         match c {
+            '(' if NO_MESSAGES.iter().any(|call| before.ends_with(call)) => return None,
             '(' => depth += 1,
             ')' if depth == 1 => return None,
             ')' => depth -= 1,
+            '\'' => skip_character(&mut chars),
             '"' => return Some(text_literal(&mut chars)),
             _ => {}
         }
     }
     None
+}
+
+/// To the closing quote of a character, which may be a parenthesis; not for a lifetime.
+fn skip_character(chars: &mut std::str::Chars<'_>) {
+    let rest = chars.as_str();
+    let bytes = match rest.strip_prefix('\\') {
+        Some(escaped) => escaped.find('\'').map(|at| 1 + at.max(1)),
+        None => rest.chars().next().map(char::len_utf8),
+    };
+    let after = bytes.and_then(|bytes| rest.get(bytes..));
+    if let Some(after) = after.and_then(|after| after.strip_prefix('\'')) {
+        *chars = after.chars();
+    }
 }
 
 /// What a literal says, to its closing quote.
@@ -259,9 +353,17 @@ fn messages_are_found() {
                here", show(path));
         Err(with_next(format!("short {} and a longer end", f(1)), "sandglass list"))
         x.context(name)?; bail!(message); #[error("{0}")]
+        return Err("quoted".into()); x.split_once(')').ok_or_else(|| format!("no `)`: {x}"))?;
+        let Err(error) = y else { return "nothing" }; y.map_err(|e| io(path, "read", &e))?;
     "#;
     assert_eq!(
         messages(code),
-        [r#", expected "{x}" here"#, "and a longer end"]
+        [
+            r#", expected "{x}" here"#,
+            "and a longer end",
+            "and a longer end",
+            "quoted",
+            "no `)`:",
+        ]
     );
 }

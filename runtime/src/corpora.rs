@@ -47,7 +47,7 @@ pub fn import(tool: Tool, read: Inputs) -> (Vec<Vec<u8>>, Vec<String>) {
             // `corpus/id_000000` and `failures/id_000000`.
             Tool::Jqf => name.starts_with("id_").then_some(input.bytes),
             // Beside the examples lie lists of them, which nothing tells apart but that they are none.
-            Tool::Hypothesis => hypothesis::decode(&input.bytes).ok(),
+            Tool::Hypothesis => hypothesis::decode(&input.bytes),
             Tool::Honggfuzz => (name != "HONGGFUZZ.REPORT.TXT").then_some(input.bytes),
             Tool::Go => match go::decode(&input.bytes) {
                 Ok(bytes) => Some(bytes),

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use sandglass_exchange::pipe::PipeExchange;
-use sandglass_exchange::{Error, Exchange, Folder, WorkerId};
+use sandglass_exchange::{Error, Exchange, Folder, Hash, WorkerId};
 
-use crate::error::{printable, show, with_next};
+use crate::error::{printable, reason, show, with_next};
 
 pub mod audit;
 pub mod finding;
@@ -31,9 +31,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The program that speaks to a NATS server.
 const RELAY: &str = "sandglass-nats";
 
-/// What those do that divide the work, as their signs of life say, and what they did who left.
+/// What those do that fuzz, as their signs of life say, and what they did who left.
 pub(crate) const FUZZES: &str = "fuzz";
 pub(crate) const ENDED: &str = "ended";
+
+/// What those do that divide the work of one module among them. To divide it with others, of which nobody
+/// does the rest, would leave it undone.
+pub(crate) fn fuzzes_together(module: &Hash) -> String {
+    let hex = blake3::Hash::from(*module).to_hex();
+    format!("{FUZZES}-{}", &hex[..16])
+}
 
 /// Where others are met.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +175,8 @@ fn refuse_foreign(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => {
             return Err(Error::Refused(format!(
-                "cannot be read as a folder: {error}"
+                "cannot be read as a folder: {}",
+                reason(&error)
             )));
         }
     };
@@ -201,9 +209,9 @@ fn relay(url: &str) -> Result<Connection, Error> {
         .spawn()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::Refused(format!(
-                "no program `{RELAY}` beside this one or on the path"
+                "no program `{RELAY}` beside this one or on the path, expected it for a server; type `cargo install --locked --path runtime/exchange/nats`, or meet in a folder"
             )),
-            _ => Error::Failed(format!("{}: {error}", show(&program))),
+            _ => Error::Failed(format!("{}: {}", show(&program), reason(&error))),
         })?;
     let mut relay = Relay(child);
     let (Some(input), Some(output), Some(errors)) = (

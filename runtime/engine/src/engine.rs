@@ -36,7 +36,7 @@ pub use stats::Stats;
 
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
-pub use share::SHARE;
+pub use share::{SHARE, shares};
 
 /// Why a state cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,7 +237,7 @@ impl Engine {
     fn with(mut config: Config, state: State) -> Engine {
         config.input_bytes_max = config.input_bytes_max.max(1);
         let max = config.input_bytes_max as usize;
-        let shares = share::shares(&config);
+        let shares = shares(config.spec, &config.settings);
         let seeds = std::mem::take(&mut config.seeds);
         let seeds = seeds
             .into_iter()

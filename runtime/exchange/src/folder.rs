@@ -33,6 +33,7 @@
 //! stopped for longer than its lease loses the job and does not know it: no harm, its result is equal.
 
 mod beats;
+mod broken;
 mod files;
 mod jobs;
 mod shards;
@@ -55,6 +56,7 @@ pub struct Folder {
     shards: shards::Shards,
     jobs: jobs::Jobs,
     beats: beats::Beats,
+    broken: broken::Broken,
     refused: u64,
     /// Whether it only looks: whatever would write is refused.
     looks_on: bool,
@@ -75,6 +77,7 @@ impl Folder {
             jobs: jobs::Jobs::new(worker),
             beats: beats::Beats::default(),
             files,
+            broken: broken::Broken::default(),
             refused: 0,
             looks_on: false,
         })
@@ -88,6 +91,7 @@ impl Folder {
             jobs: jobs::Jobs::new(&WorkerId(String::new())),
             beats: beats::Beats::default(),
             files: files::Files::look_on(path)?,
+            broken: broken::Broken::default(),
             refused: 0,
             looks_on: true,
         })
@@ -144,7 +148,7 @@ impl Exchange for Folder {
     }
 
     fn get(&mut self, key: &Key) -> Result<Current, Error> {
-        values::get(&self.files, key, &mut self.refused)
+        values::get(&self.files, key, &mut self.broken)
     }
 
     fn put_if(
@@ -154,7 +158,7 @@ impl Exchange for Folder {
         value: &[u8],
     ) -> Result<Result<Revision, Current>, Error> {
         self.writes()?;
-        values::put_if(&self.files, key, expected, value, &mut self.refused)
+        values::put_if(&self.files, key, expected, value, &mut self.broken)
     }
 
     fn keys(&mut self) -> Result<Vec<Key>, Error> {
@@ -167,11 +171,11 @@ impl Exchange for Folder {
     }
 
     fn live(&mut self) -> Result<Vec<Beat>, Error> {
-        self.beats.live(&self.files, &mut self.refused)
+        self.beats.live(&self.files, &mut self.broken)
     }
 
     fn refused(&self) -> u64 {
-        self.refused
+        self.refused + self.broken.count()
     }
 }
 

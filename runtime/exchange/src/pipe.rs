@@ -277,8 +277,11 @@ impl PipeExchange {
     }
 
     fn read(&mut self, frame: &[u8]) -> Result<Answer, Error> {
-        let reply: Reply = codec::plain(frame)
-            .map_err(|e| Error::Failed(format!("the relay's answer cannot be read: {e}")))?;
+        let reply: Reply = codec::plain(frame).map_err(|e| {
+            Error::Failed(format!(
+                "the relay's answer cannot be read, expected a relay of this version: {e}"
+            ))
+        })?;
         self.refused_there = reply.refused;
         match reply.answer {
             Answer::Away(why) => Err(Error::Away(why)),

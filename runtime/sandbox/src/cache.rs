@@ -85,7 +85,13 @@ impl Cache {
         let refuse = |what: String| {
             SandboxError::Cache(format!("cache folder {}: {what}", folder.display()))
         };
-        make_private(folder).map_err(|e| refuse(format!("cannot be made: {e}")))?;
+        if folder.exists() && !folder.is_dir() {
+            return Err(refuse(
+                "is not a folder, expected one, or nothing there yet".into(),
+            ));
+        }
+        // The kind of an error is words alone.
+        make_private(folder).map_err(|e| refuse(format!("cannot be made: {}", e.kind())))?;
         check_private(folder).map_err(refuse)?;
         let path = folder.join("secret");
         let secret = match fs::read(&path) {
@@ -93,9 +99,9 @@ impl Cache {
             _ => {
                 let fresh = fresh_secret();
                 write_atomically(&path, &fresh)
-                    .map_err(|e| refuse(format!("cannot be written: {e}")))?;
+                    .map_err(|e| refuse(format!("cannot be written: {}", e.kind())))?;
                 // Another process may have been quicker.
-                fs::read(&path).map_err(|e| refuse(format!("cannot be read: {e}")))?
+                fs::read(&path).map_err(|e| refuse(format!("cannot be read: {}", e.kind())))?
             }
         };
         let secret = secret
@@ -196,9 +202,9 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
 #[cfg(unix)]
 fn check_private(folder: &Path) -> Result<(), String> {
     use std::os::unix::fs::MetadataExt;
-    let data = fs::symlink_metadata(folder).map_err(|e| e.to_string())?;
+    let data = fs::symlink_metadata(folder).map_err(|e| e.kind().to_string())?;
     if !data.is_dir() {
-        return Err("is not a folder".into());
+        return Err("is a link, which may lead elsewhere later; expected a folder".into());
     }
     // SAFETY: a system call without arguments.
     let us = unsafe { libc::geteuid() };
@@ -242,10 +248,11 @@ mod tests {
         let link = folder.path().join("link");
         symlink(folder.path(), &link).expect("creates");
         let refused = Cache::open(&link).expect_err("refused").to_string();
-        assert!(refused.contains("is not a folder"), "{refused}");
+        assert!(refused.contains("is a link"), "{refused}");
         let file = folder.path().join("file");
         fs::write(&file, "").expect("writes");
-        assert!(Cache::open(&file).is_err());
+        let refused = Cache::open(&file).expect_err("refused").to_string();
+        assert!(refused.contains("is not a folder"), "{refused}");
     }
 
     #[test]

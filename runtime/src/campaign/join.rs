@@ -23,7 +23,9 @@ use anyhow::{Result, anyhow};
 use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::guidance::{Imports, InputKind};
-use sandglass_engine::{Engine, Import, Outcome, Reason, Spec, Status, Testcase, TestcaseId};
+use sandglass_engine::{
+    Engine, Import, Outcome, Reason, Spec, Stats, Status, Testcase, TestcaseId,
+};
 use sandglass_exchange::{Coverage, Entry, Error, Hash, WorkerId};
 
 use super::Campaign;
@@ -32,7 +34,7 @@ use super::workers::Pool;
 use crate::error::with_next;
 use crate::event::Joined;
 use crate::join::meaning::kind_name;
-use crate::join::{Connection, finding};
+use crate::join::{Connection, finding, fuzzes_together};
 
 mod link;
 mod lost;
@@ -90,6 +92,8 @@ pub struct Joining {
     pub spec: &'static Spec,
     /// What its claims are about.
     pub module: Hash,
+    /// Whether it divides the work with those that fuzz the same.
+    pub shares: bool,
     /// Where its findings are.
     pub findings: PathBuf,
 }
@@ -111,7 +115,8 @@ impl Join {
     /// The same through a connection that there is.
     fn with(joining: Joining, connection: Option<Connection>, why: Option<String>) -> Join {
         let spec = joining.spec;
-        let shared = Arc::new(Shared::new(&joining.me));
+        let group = joining.shares.then(|| fuzzes_together(&joining.module));
+        let shared = Arc::new(Shared::new(&joining.me, group));
         let place = joining.place;
         if let Some(why) = why {
             shared.note(format!(
@@ -283,6 +288,17 @@ impl Join {
         true
     }
 
+    /// What the next sign of life says.
+    fn say_how_far(&self, stats: &Stats) {
+        self.shared.set_beat(|beat| {
+            beat.execs = stats.execs;
+            beat.corpus = stats.corpus;
+            beat.edges = stats.edges;
+            beat.findings = u32::try_from(stats.unique_findings).unwrap_or(u32::MAX);
+            beat.refused = self.refused;
+        });
+    }
+
     /// Everything is to be offered again when somebody has come back.
     fn begin_again(&mut self) {
         let round = self.shared.round.load(Ordering::Acquire);
@@ -376,13 +392,7 @@ impl Campaign<'_> {
         let stats = self.engine.stats();
         let findings = stats.unique_findings + stats.slow_findings;
         join.shared.findings.store(findings, Ordering::Release);
-        join.shared.set_beat(|beat| {
-            beat.execs = stats.execs;
-            beat.corpus = stats.corpus;
-            beat.edges = stats.edges;
-            beat.findings = u32::try_from(stats.unique_findings).unwrap_or(u32::MAX);
-            beat.refused = join.refused;
-        });
+        join.say_how_far(stats);
         let began = Instant::now();
         while began.elapsed() < SLICE && self.import_some(join, pool)? {}
         let is_there = join.shared.standing() == Standing::There;
@@ -468,6 +478,8 @@ impl Campaign<'_> {
                 thread::sleep(Duration::from_millis(5));
             }
         }
+        // The last sign of life is about the end, not about when it looked last.
+        join.say_how_far(self.engine.stats());
         join.leave();
         for note in join.shared.take_notes() {
             self.ledger.warn(note);

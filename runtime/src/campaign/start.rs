@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
+use sandglass_engine::engine::shares;
 use sandglass_engine::guidance::InputKind;
 use sandglass_engine::{Config, Engine, State, Token};
 use sandglass_exchange::WorkerId;
@@ -204,6 +205,7 @@ fn join(config: &CampaignConfig, record: &Record) -> Result<Option<Join>> {
         open: Box::new(move || place.open(&me)),
         spec: config.guidance,
         module: meaning(record),
+        shares: shares(config.guidance, &config.settings),
         findings: config.out.join("findings"),
     };
     Join::start(joining).map(Some)

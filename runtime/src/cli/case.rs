@@ -102,7 +102,8 @@ pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
     };
     if bytes.starts_with(format!("{HEADER}\n").as_bytes()) {
         let text = String::from_utf8_lossy(&bytes);
-        let choices = from_text(&text).map_err(|e| anyhow!("{}: {e}", show(path)))?;
+        let choices =
+            from_text(&text).map_err(|e| anyhow!("{}: damaged choices: {e}", show(path)))?;
         return Ok(case(Vec::new(), Some(choices)));
     }
     let bytes = inputs::read_file(path, u64::from(limits.input_bytes)).map_err(error)?;

@@ -46,7 +46,9 @@ pub fn decode(file: &[u8]) -> Result<Vec<u8>, String> {
             let kind: String = value.chars().take_while(|c| *c != '(').take(20).collect();
             format!("an argument of type {kind}, expected []byte or string")
         })?;
-    unquote(literal.trim()).ok_or_else(|| "a string that is not one of Go's".to_owned())
+    unquote(literal.trim()).ok_or_else(|| {
+        "a literal that is none of Go's, expected a string as `strconv.Quote` writes it".to_owned()
+    })
 }
 
 /// The bytes of a string literal of Go.
@@ -139,10 +141,10 @@ mod tests {
             ("go test fuzz v1\n", "0 arguments"),
             ("go test fuzz v1\nint(8)\n", "type int,"),
             ("go test fuzz v1\nstring(\"a\")\nint(8)\n", "2 arguments"),
-            ("go test fuzz v1\nstring(\"a\\\")\n", "not one of Go's"),
-            ("go test fuzz v1\nstring(\"\\xf\")\n", "not one of Go's"),
-            ("go test fuzz v1\nstring(\"\\777\")\n", "not one of Go's"),
-            ("go test fuzz v1\nstring(\"\\ud800\")\n", "not one of Go's"),
+            ("go test fuzz v1\nstring(\"a\\\")\n", "none of Go's"),
+            ("go test fuzz v1\nstring(\"\\xf\")\n", "none of Go's"),
+            ("go test fuzz v1\nstring(\"\\777\")\n", "none of Go's"),
+            ("go test fuzz v1\nstring(\"\\ud800\")\n", "none of Go's"),
         ] {
             let error = decode(file.as_bytes()).unwrap_err();
             assert!(error.contains(why), "{file:?}: {error}");

@@ -203,7 +203,7 @@ pub fn read_choices(folder: &Path, record: &FindingRecord) -> Result<Option<Choi
             show(&path)
         );
     }
-    let choices = from_text(&text).map_err(|e| anyhow!("{}: {e}", show(&path)))?;
+    let choices = from_text(&text).map_err(|e| anyhow!("{}: damaged choices: {e}", show(&path)))?;
     Ok(Some(choices))
 }
 

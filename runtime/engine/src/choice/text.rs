@@ -144,7 +144,9 @@ pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
             ["open", label] if open.len() < DEPTH_MAX => {
                 open.push(sequence.spans.len());
                 sequence.spans.push(Span {
-                    label: label.parse().map_err(|_| error("the label is no number"))?,
+                    label: label.parse().map_err(|_| {
+                        error("the label is no number, expected one as in `open 7`")
+                    })?,
                     first: at,
                     end: at,
                     depth: open.len() as u32 - 1,
@@ -152,7 +154,9 @@ pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
                 });
             }
             ["close"] | ["discard"] => {
-                let span = open.pop().ok_or_else(|| error("no span is open"))?;
+                let span = open
+                    .pop()
+                    .ok_or_else(|| error("it closes a span, and none is open"))?;
                 sequence.spans[span].end = at;
                 sequence.spans[span].discarded = words[0] == "discard";
             }
@@ -262,7 +266,10 @@ mod tests {
     fn errors_name_the_line() {
         for (text, expected) in [
             ("", "line 1: expected `sandglass choices 1`"),
-            ("sandglass choices 1\nclose\n", "line 2: no span is open"),
+            (
+                "sandglass choices 1\nclose\n",
+                "line 2: it closes a span, and none is open",
+            ),
             (
                 "sandglass choices 1\nint 0 value 0 9 = 10\n",
                 "line 2: the value is not one of the domain",

@@ -6,7 +6,10 @@
 //!
 //! Nobody has a testcase of its own: who dies leaves nothing undone, and nobody has to agree with anybody.
 
-use super::{Config, Engine};
+use std::collections::BTreeMap;
+
+use super::Engine;
+use crate::guidance::Spec;
 use crate::settings::{Setting, Settings};
 
 /// The setting of guidances that divide their work. Those that were published do not.
@@ -32,11 +35,14 @@ impl Engine {
     }
 }
 
-/// Whether a campaign divides its work at all. Panics if its settings were not checked.
-pub(super) fn shares(config: &Config) -> bool {
-    let all = config.spec.settings;
+/// Whether a campaign of a guidance divides its work at all: the guidance has the setting [`SHARE`], and it is on.
+///
+/// # Panics
+/// If the settings were not checked.
+pub fn shares(spec: &Spec, settings: &BTreeMap<String, String>) -> bool {
+    let all = spec.settings;
     let is_on = || {
-        let settings = Settings::new(all, &config.settings);
+        let settings = Settings::new(all, settings);
         settings.expect("they were checked").is_on(SHARE.name)
     };
     all.iter().any(|setting| setting.name == SHARE.name) && is_on()
@@ -44,8 +50,7 @@ pub(super) fn shares(config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use super::super::Config;
     use super::*;
     use crate::conformance::{Trace, config, execute, toy};
     use crate::corpus::{Reason, TestcaseId};

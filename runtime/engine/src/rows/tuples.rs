@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> Result<Vec<Vec<Region>>, String> {
         regions += (count as usize).saturating_mul(items.len());
         if tuples.len() + count as usize > TUPLES_MAX || regions > 10 * TUPLES_MAX {
             return Err(format!(
-                "more than {TUPLES_MAX} tuples or {} regions",
+                "more than {TUPLES_MAX} tuples or {} regions in all, expected fewer",
                 10 * TUPLES_MAX
             ));
         }
@@ -152,7 +152,10 @@ mod tests {
                 "{0.0@-1}",
                 "`0.0@-1`, expected `DATASET.COLUMN`, with `@ROW` or `@=ROW` if need be",
             ),
-            ("99999*{0.0}", "more than 10000 tuples or 100000 regions"),
+            (
+                "99999*{0.0}",
+                "more than 10000 tuples or 100000 regions in all, expected fewer",
+            ),
         ] {
             assert_eq!(parse(text).unwrap_err(), error);
         }

@@ -284,7 +284,7 @@ fn a_page_shows_what_lies_at_the_server() {
             .spawn()
             .expect("it starts"),
     );
-    shows(&["\"doing\":\"fuzz\""]);
+    shows(&["\"doing\":\"fuzz-"]);
     campaign.0.kill().expect("ours");
     scene.world.kill();
     shows(&["\"is_there\":false"]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::broken::{Broken, Version};
 use super::files::{Files, Found};
 use crate::Error;
 use crate::codec::{self, Record, encode_checked};
@@ -23,13 +24,17 @@ impl Beats {
         files.write("beats", &beat.worker.0, &body)
     }
 
-    pub(super) fn live(&mut self, files: &Files, refused: &mut u64) -> Result<Vec<Beat>, Error> {
+    pub(super) fn live(&mut self, files: &Files, broken: &mut Broken) -> Result<Vec<Beat>, Error> {
         let mut live = Vec::new();
         let mut seen = BTreeMap::new();
         for name in files.names("beats")? {
-            let Some((sign, beat)) = read(files, &name)? else {
-                *refused += 1;
-                continue;
+            let (sign, beat) = match read(files, &name)? {
+                Read::Sign(sign, beat) => (sign, beat),
+                Read::Broken(version) => {
+                    broken.found("beats", &name, version);
+                    continue;
+                }
+                Read::Gone => continue,
             };
             let since = match self.seen.get(&beat.worker) {
                 Some((last, since)) if *last == sign => *since,
@@ -50,15 +55,25 @@ impl Beats {
     }
 }
 
-/// A worker's last sign; `None` if it cannot be believed.
-fn read(files: &Files, name: &str) -> Result<Option<(u64, Beat)>, Error> {
-    let Found::Body(body) = files.read("beats", name, Beat::BYTES_MOST + 8)? else {
-        return Ok(None);
+/// What a worker's file comes to.
+enum Read {
+    /// Its last sign, and what that says.
+    Sign(u64, Beat),
+    /// Nobody can believe it.
+    Broken(Version),
+    /// It was there when the names were read.
+    Gone,
+}
+
+fn read(files: &Files, name: &str) -> Result<Read, Error> {
+    let body = match files.read("beats", name, Beat::BYTES_MOST + 8)? {
+        Found::Body(body) => body,
+        Found::Damaged(version) => return Ok(Read::Broken(version)),
+        Found::Nothing => return Ok(Read::Gone),
     };
-    let Some((sign, beat)) = body.split_first_chunk::<8>() else {
-        return Ok(None);
-    };
-    let beat = codec::decode::<Beat>(beat).ok();
-    let beat = beat.filter(|beat| beat.worker.0 == name);
-    Ok(beat.map(|beat| (u64::from_le_bytes(*sign), beat)))
+    let sign = body.split_first_chunk::<8>().and_then(|(sign, beat)| {
+        let beat = codec::decode::<Beat>(beat).ok()?;
+        (beat.worker.0 == name).then_some(Read::Sign(u64::from_le_bytes(*sign), beat))
+    });
+    Ok(sign.unwrap_or_else(|| Read::Broken(Version::of(&body))))
 }

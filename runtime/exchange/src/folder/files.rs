@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::FILES_MOST;
+use super::broken::Version;
 use crate::Error;
 use crate::frame;
 use crate::record::WorkerId;
@@ -33,8 +34,8 @@ pub(super) struct Files {
 pub(super) enum Found {
     /// It is not there.
     Nothing,
-    /// It is not whole, or no file, or too large.
-    Damaged,
+    /// It is not whole, or no file, or too large; what it is instead.
+    Damaged(Version),
     /// Its body.
     Body(Vec<u8>),
 }
@@ -109,12 +110,14 @@ impl Files {
                     .map_err(|e| failed(&path, &e))?;
                 bytes
             }
-            Err(e) if e.kind() == ErrorKind::InvalidInput => return Ok(Found::Damaged),
+            Err(e) if e.kind() == ErrorKind::InvalidInput => {
+                return Ok(Found::Damaged(Version::NO_FILE));
+            }
             Err(e) => return Err(failed(&path, &e)),
         };
         Ok(match frame::open(&bytes) {
             Some(body) => Found::Body(body.to_vec()),
-            None => Found::Damaged,
+            None => Found::Damaged(Version::of(&bytes)),
         })
     }
 

@@ -298,7 +298,7 @@ fn read<T: Record>(
     let body = match files.read(folder, &id.hex(), T::BYTES_MOST)? {
         Found::Body(body) => body,
         Found::Nothing => return Ok(Read::Nothing),
-        Found::Damaged => return Ok(Read::Damaged),
+        Found::Damaged(_) => return Ok(Read::Damaged),
     };
     Ok(match codec::decode(&body) {
         Ok(record) if is_its(&record) => Read::Record(record),
@@ -329,7 +329,7 @@ fn read_result(files: &Files, id: JobId) -> Result<Read<JobResult>, Error> {
 fn read_lease(files: &Files, id: JobId) -> Result<Option<Lease>, Error> {
     Ok(match files.read("leases", &id.hex(), LEASE_BYTES_MOST)? {
         Found::Body(body) => codec::plain(&body).ok(),
-        Found::Nothing | Found::Damaged => None,
+        Found::Nothing | Found::Damaged(_) => None,
     })
 }
 

@@ -196,6 +196,43 @@ fn damaged_files_are_left_out_counted_and_can_be_said_again() {
     }
 }
 
+/// Who looks every few seconds would else count one broken file for ever.
+#[test]
+fn what_is_broken_counts_once_until_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut a = join(path, "a");
+    let key = Key::new("k").unwrap();
+    for (file, look) in [
+        (
+            "beats/w",
+            (|a| assert_eq!(a.live().unwrap(), [])) as fn(&mut Folder),
+        ),
+        ("values/k", |a| {
+            let key = Key::new("k").unwrap();
+            assert_eq!(a.get(&key).unwrap(), Current::default());
+        }),
+    ] {
+        let file = path.join(file);
+        let sealed = crate::frame::seal(b"short");
+        let mut count = a.refused();
+        for bytes in [&b""[..], b"nonsense", &sealed, b"nonsense"] {
+            fs::write(&file, bytes).unwrap();
+            (0..3).for_each(|_| look(&mut a));
+            count += 1;
+            assert_eq!(a.refused(), count, "{bytes:?}");
+        }
+        fs::remove_file(&file).unwrap();
+        symlink("/dev/zero", &file).unwrap();
+        (0..3).for_each(|_| look(&mut a));
+        assert_eq!(a.refused(), count + 1);
+    }
+    let before = a.refused();
+    a.put_if(&key, Revision(0), b"value").unwrap().unwrap();
+    assert_eq!(a.get(&key).unwrap().value.as_deref(), Some(&b"value"[..]));
+    assert_eq!(a.refused(), before);
+}
+
 /// All files below a folder, and what is in them.
 fn everything(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let folders = fs::read_dir(path)

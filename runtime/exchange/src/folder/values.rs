@@ -4,19 +4,18 @@
 //! never been put: whoever still has the value puts it again.
 
 use super::FILES_MOST;
+use super::broken::{Broken, Version};
 use super::files::{Files, Found};
 use crate::codec::{VALUE_BYTES_MOST, at_most};
 use crate::{Current, Error, Key, Revision};
 
-pub(super) fn get(files: &Files, key: &Key, refused: &mut u64) -> Result<Current, Error> {
+pub(super) fn get(files: &Files, key: &Key, broken: &mut Broken) -> Result<Current, Error> {
     key.check()?;
     let body = match files.read("values", &key.0, VALUE_BYTES_MOST + 8)? {
         Found::Nothing => return Ok(Current::default()),
         Found::Body(body) if body.len() >= 8 => body,
-        Found::Body(_) | Found::Damaged => {
-            *refused += 1;
-            return Ok(Current::default());
-        }
+        Found::Body(body) => return Ok(refuse(key, Version::of(&body), broken)),
+        Found::Damaged(version) => return Ok(refuse(key, version, broken)),
     };
     let (revision, value) = body.split_at(8);
     Ok(Current {
@@ -25,17 +24,23 @@ pub(super) fn get(files: &Files, key: &Key, refused: &mut u64) -> Result<Current
     })
 }
 
+/// Nobody can make anything of what is there.
+fn refuse(key: &Key, version: Version, broken: &mut Broken) -> Current {
+    broken.found("values", &key.0, version);
+    Current::default()
+}
+
 pub(super) fn put_if(
     files: &Files,
     key: &Key,
     expected: Revision,
     value: &[u8],
-    refused: &mut u64,
+    broken: &mut Broken,
 ) -> Result<Result<Revision, Current>, Error> {
     key.check()?;
     at_most(value.len(), VALUE_BYTES_MOST)?;
     let _held = files.lock(&key.0)?;
-    let there = get(files, key, refused)?;
+    let there = get(files, key, broken)?;
     if there.revision != expected {
         return Ok(Err(there));
     }

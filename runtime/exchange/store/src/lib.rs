@@ -4,4 +4,4 @@
 
 pub mod sync;
 
-pub use sync::{Bucket, Error, Pulled, Pushed, pull, push};
+pub use sync::{Bucket, Error, Pulled, PushOptions, Pushed, Refused, pull, push};

@@ -25,7 +25,7 @@ const POLL_LEAST: Duration = Duration::from_millis(10);
 const POLL_MOST: Duration = Duration::from_millis(150);
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
-/// Between two counts of those that fuzz: doubled after each, and longer the more there are, because each is read.
+/// Between two counts of those that divide the work: doubled after each, and longer the more there are, because each is read.
 const COUNT_LEAST: Duration = Duration::from_millis(100);
 const COUNT_MOST: Duration = Duration::from_secs(5);
 const COUNT_EACH: Duration = Duration::from_millis(50);
@@ -60,11 +60,13 @@ pub(super) struct Shared {
     pub(super) is_over: AtomicBool,
     /// The campaign ends soon, and takes nothing more.
     pub(super) is_full: AtomicBool,
-    /// Campaigns that fuzz there now, this one included: they divide the work.
+    /// Campaigns that divide the work there now, this one included.
     pub(super) sharers: AtomicU32,
     state: AtomicU8,
     /// Raised with each new finding in the folder.
     pub(super) findings: AtomicU64,
+    /// What those do that divide the work with this one; nothing if nobody does.
+    group: Option<String>,
     /// Entries that were new there.
     pub(super) offered: AtomicU64,
     /// Records that could not be believed, and entries that nobody took.
@@ -74,7 +76,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(me: &WorkerId) -> Shared {
+    pub(super) fn new(me: &WorkerId, group: Option<String>) -> Shared {
         Shared {
             offers: Queue::new(256, 32 << 20),
             news: Queue::new(1024, 32 << 20),
@@ -89,7 +91,7 @@ impl Shared {
             refused: AtomicU64::new(0),
             beat: Mutex::new(Beat {
                 worker: me.clone(),
-                doing: FUZZES.into(),
+                doing: group.clone().unwrap_or_else(|| FUZZES.into()),
                 execs: 0,
                 corpus: 0,
                 edges: 0,
@@ -97,6 +99,7 @@ impl Shared {
                 refused: 0,
             }),
             notes: Mutex::new(Vec::new()),
+            group,
         }
     }
 
@@ -334,11 +337,15 @@ impl Link {
         Ok(())
     }
 
-    /// Counts those that fuzz, this one included.
+    /// Counts those that divide the work, this one included: who fuzzes something else, or does not divide, does
+    /// nobody's part of this one's.
     fn count(&self, exchange: &mut dyn Exchange) -> Result<u32, Left> {
+        let Some(group) = &self.shared.group else {
+            return Ok(1);
+        };
         let live = exchange.live()?;
         let others = (live.iter())
-            .filter(|beat| beat.worker != self.me && beat.doing == FUZZES)
+            .filter(|beat| beat.worker != self.me && beat.doing == *group)
             .count();
         let count = u32::try_from(others + 1).unwrap_or(u32::MAX);
         self.shared.sharers.store(count, Ordering::Relaxed);

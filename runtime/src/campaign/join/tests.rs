@@ -21,8 +21,12 @@ use crate::store::finding::{FindingFiles, FindingRecord};
 
 /// Joins whatever world is the present one, under a new name.
 fn join(world: &Arc<Mutex<Memory>>, root: &Path) -> Join {
+    Join::start(joining(world, root)).unwrap()
+}
+
+fn joining(world: &Arc<Mutex<Memory>>, root: &Path) -> Joining {
     let world = Arc::clone(world);
-    Join::start(Joining {
+    Joining {
         place: "a world in memory".into(),
         open: Box::new(move || {
             let exchange = world.lock().unwrap().join();
@@ -31,9 +35,9 @@ fn join(world: &Arc<Mutex<Memory>>, root: &Path) -> Join {
         me: draw_worker(),
         spec: find("afl").unwrap(),
         module: [7; 32],
+        shares: true,
         findings: root.join("findings"),
-    })
-    .unwrap()
+    }
 }
 
 fn world(faults: Faults) -> Arc<Mutex<Memory>> {
@@ -109,7 +113,7 @@ fn alone_among_others_a_campaign_is_what_it_is_alone() {
     }
 }
 
-/// Those that fuzz are counted as they come and go, others are not; and who ends says so.
+/// Those that divide the work are counted as they come and go, others are not; and who ends says so.
 #[test]
 fn those_that_fuzz_divide_the_work() {
     let root = tempfile::tempdir().unwrap();
@@ -134,8 +138,8 @@ fn those_that_fuzz_divide_the_work() {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
-    is_doing("w-a", "fuzz");
-    is_doing("w-b", "fuzz");
+    is_doing("w-a", "fuzz-0707070707070707");
+    is_doing("w-b", "fuzz-0707070707070707");
     is_doing("w-c", "minimise");
     wait_for(&join, 3);
     is_doing("w-b", "ended");
@@ -145,6 +149,68 @@ fn those_that_fuzz_divide_the_work() {
     let live = world.lock().unwrap().join().live().unwrap();
     let own = live.iter().find(|beat| beat.worker == join.me).unwrap();
     assert_eq!(own.doing, "ended");
+}
+
+/// Nobody else does what would be left undone for those that fuzz another target, or do not divide.
+#[test]
+fn who_fuzzes_something_else_or_does_not_divide_is_not_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults::NONE);
+    let start = |module, shares| {
+        let joining = joining(&world, root.path());
+        Join::start(Joining {
+            module,
+            shares,
+            ..joining
+        })
+        .unwrap()
+    };
+    let others = [
+        start([7; 32], true),
+        start([8; 32], true),
+        start([8; 32], true),
+        start([7; 32], false),
+    ];
+    let doing = || {
+        let live = world.lock().unwrap().join().live().unwrap();
+        let mut doing: Vec<String> = live.into_iter().map(|beat| beat.doing).collect();
+        doing.sort_unstable();
+        doing
+    };
+    let late = Instant::now() + Duration::from_secs(120);
+    while doing().len() < others.len() {
+        assert!(Instant::now() < late, "only {:?}", doing());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (seven, eight) = ("fuzz-0707070707070707", "fuzz-0808080808080808");
+    assert_eq!(doing(), ["fuzz", seven, eight, eight]);
+    // Its first count finds all of them.
+    let counts = |join: &Join| loop {
+        assert!(Instant::now() < late, "it counts nobody");
+        match join.shared.sharers.load(Ordering::Relaxed) {
+            1 => std::thread::sleep(Duration::from_millis(5)),
+            count => return count,
+        }
+    };
+    assert_eq!(counts(&start([7; 32], true)), 2);
+    assert_eq!(counts(&start([8; 32], true)), 3);
+    assert_eq!(others[3].shared.sharers.load(Ordering::Relaxed), 1);
+}
+
+/// What a campaign says last is where it ended, not where it was when it looked last.
+#[test]
+fn the_last_sign_of_life_is_about_the_end() {
+    let root = tempfile::tempdir().unwrap();
+    let world = world(Faults::NONE);
+    let summary = run(root.path(), HOW, 1, &world);
+    let live = world.lock().unwrap().join().live().unwrap();
+    let [last] = &live[..] else {
+        panic!("one of them was there: {live:?}");
+    };
+    assert_eq!(last.doing, "ended");
+    assert_eq!(last.execs, summary.counters.execs);
+    assert_eq!(u64::from(last.corpus), summary.counters.corpus);
+    assert_eq!(u64::from(last.edges), summary.counters.edges);
 }
 
 #[test]
@@ -369,7 +435,7 @@ fn a_backlog_delays_neither_signs_of_life_nor_findings() {
         looks_on.offer(&entry(&n.to_le_bytes())).unwrap();
     }
     let me = draw_worker();
-    let shared = Arc::new(Shared::new(&me));
+    let shared = Arc::new(Shared::new(&me, None));
     let gone = || Err(Error::Away("once is enough".into()));
     let place = ("a world in memory".to_owned(), Box::new(gone) as Opener);
     let link = Link::new(

@@ -151,7 +151,9 @@ fn escape<'a>(rest: &'a str, template: &mut String) -> Result<(Option<&'a str>, 
         return Ok((Some(group.trim_start_matches('0')), behind));
     }
     if let Some(name) = rest.strip_prefix("g<") {
-        let (name, behind) = name.split_once('>').ok_or("`\\g<` without `>`")?;
+        let (name, behind) = name
+            .split_once('>')
+            .ok_or("`\\g<` without `>`, expected the name of a group as in `\\g<name>`")?;
         return Ok((Some(name), behind));
     }
     let mut chars = rest.chars();
@@ -160,7 +162,11 @@ fn escape<'a>(rest: &'a str, template: &mut String) -> Result<(Option<&'a str>, 
         Some('t') => template.push('\t'),
         Some('r') => template.push('\r'),
         Some('\\') | None => template.push('\\'),
-        Some(c) => return Err(format!("`\\{c}` means nothing in a replacement")),
+        Some(c) => {
+            return Err(format!(
+                "`\\{c}` means nothing in a replacement, expected a group as in `\\1`, or `\\\\`"
+            ));
+        }
     }
     Ok((None, chars.as_str()))
 }
@@ -215,8 +221,14 @@ mod tests {
         for (text, problem) in [
             ("(: a", "no pattern: unclosed group"),
             (r"(a): \2", "there is no group `2` in the pattern"),
-            (r"a: \q", "`\\q` means nothing in a replacement"),
-            (r"a: \g<b", "`\\g<` without `>`"),
+            (
+                r"a: \q",
+                "`\\q` means nothing in a replacement, expected a group as in `\\1`, or `\\\\`",
+            ),
+            (
+                r"a: \g<b",
+                "`\\g<` without `>`, expected the name of a group as in `\\g<name>`",
+            ),
         ] {
             assert_eq!(
                 check(text).unwrap_err(),
