@@ -122,13 +122,14 @@ done_already() {
   [ -e "$out" ] && [ -z "$(find "subjects/$1" subjects/harness.h -type f ! -path '*/seeds/*' ! -path '*/known/*' -newer "$out")" ]
 }
 
-# compile NAME [FLAG…] -- SOURCE…: a C or C++ subject. eh=1 for setjmp.
+# compile NAME [FLAG…] -- SOURCE…: a C or C++ subject. eh=1 for setjmp. Subjects of one `library` have its flags to the
+# letter, so that Zig's cache has all of it but the harness after the first.
 compile() {
   local name=$1 flags=() out work start=$SECONDS driver=cc harness; shift
   while [ "$1" != -- ]; do flags+=("$1"); shift; done
   shift
   out=$out_folder/$name$suffix
-  work=$tools/build/$name
+  work=$tools/build/${library:-$name}
   mkdir -p "$out_folder" "$work"
   harness=$here/subjects/$name/harness.c
   [ -e "$harness" ] || { harness=$here/subjects/$name/harness.cc; driver=c++; }
@@ -341,7 +342,7 @@ build_mujs() {
 
 onig() {
   crate onig_sys || { fail "$1" "crate not available"; return; }
-  local onig=$source/oniguruma/src work=$tools/build/$1
+  local library=onig onig=$source/oniguruma/src work=$tools/build/onig
   mkdir -p "$work"
   printf '#define %s\n' 'STDC_HEADERS 1' 'HAVE_STRING_H 1' 'HAVE_STDLIB_H 1' 'HAVE_STDINT_H 1' 'HAVE_INTTYPES_H 1' \
     'HAVE_LIMITS_H 1' 'SIZEOF_INT 4' 'SIZEOF_LONG __SIZEOF_LONG__' 'SIZEOF_LONG_LONG 8' 'SIZEOF_VOIDP __SIZEOF_POINTER__' \
@@ -362,7 +363,7 @@ build_word_count_java() { compile word-count-java --; }
 
 pcre2() {
   crate pcre2-sys || { fail "$1" "crate not available"; return; }
-  local file
+  local file library=pcre2
   files=()
   for file in "$source"/upstream/src/*.c; do
     case $file in *jit_match.c | *jit_misc.c | *ucptables.c | *jit_test.c | *fuzzsupport.c | *pcre2test.c | *pcre2grep.c | *pcre2demo.c | *dftables.c) ;; *) files+=("$file") ;; esac

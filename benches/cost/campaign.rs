@@ -17,7 +17,7 @@ use crate::cases::{Case, Published, module};
 pub(crate) struct Prepared {
     pub(crate) case: &'static Case,
     pub(crate) seed: Vec<u8>,
-    target: Arc<Target>,
+    pub(crate) target: Arc<Target>,
     limits: Limits,
 }
 
@@ -26,13 +26,15 @@ pub(crate) struct Prepared {
 pub(crate) struct Cost {
     /// Fuel.
     pub(crate) fuel: u64,
-    /// How often the branch arm was taken that was taken most.
+    /// How often the branch arm was taken that was taken most: PerfFuzz's measure.
     pub(crate) hits: u32,
+    /// How often branch arms were taken in all, those that are counted: SlowFuzz's measure, and PerfFuzz's other one.
+    pub(crate) path: u64,
 }
 
 /// What came of a campaign.
 pub(crate) struct Reached {
-    /// The costliest inputs, which need not be one.
+    /// The costliest inputs, which need not be the same one.
     pub(crate) most: Cost,
     pub(crate) execs: u64,
     pub(crate) cpu_s: f64,
@@ -140,10 +142,15 @@ impl Prepared {
 impl Cost {
     fn or(self, outcome: &Outcome) -> Cost {
         let counts = outcome.detail.iter().flat_map(|detail| &detail.counts);
-        let hits = counts.map(|&(_, hits)| hits).max().unwrap_or(0);
+        let (mut hits, mut path) = (0, 0);
+        for &(_, count) in counts {
+            hits = count.max(hits);
+            path += u64::from(count);
+        }
         Cost {
             fuel: self.fuel.max(outcome.fuel),
             hits: self.hits.max(hits),
+            path: self.path.max(path),
         }
     }
 }

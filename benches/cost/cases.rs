@@ -68,6 +68,16 @@ pub(crate) const CASES: &[Case] = &[
         best: || vec![b'a'; 19],
     },
     Case {
+        // The last of the published sizes that can be run: `cost predict` has the larger ones.
+        name: "Java class, 36 B",
+        subject: "pcre2-java",
+        bytes_max: 36,
+        seed: shipped,
+        published: Published::Input(|| b"mywesomelassamemywesomelassam      \n".to_vec()),
+        // A letter more in its first line, and it is past the largest limit of fuel.
+        best: || format!("{}\n{}", "a".repeat(31), "a".repeat(4)).into_bytes(),
+    },
+    Case {
         name: "Java class, Oniguruma",
         subject: "onig-java",
         bytes_max: 19,
@@ -132,6 +142,15 @@ pub(crate) const CASES: &[Case] = &[
         seed: |_| Ok((0..64u8).map(|i| i.wrapping_mul(37)).collect()),
         published: Published::Nothing,
         best: || vec![0; 64],
+    },
+    Case {
+        name: "quicksort, Hoare",
+        subject: "quicksort-hoare",
+        bytes_max: 64,
+        seed: |_| Ok((0..64u8).map(|i| i.wrapping_mul(37)).collect()),
+        published: Published::Nothing,
+        // Every partition swaps once, and leaves one byte on one side.
+        best: || (1..64).chain([0]).collect(),
     },
     Case {
         name: "hash table",

@@ -3,7 +3,8 @@
 //! - `replay`: seeds, published inputs and the best that are known, in fuel (`cases.rs`);
 //! - `run`: campaigns, a line of results each (`campaign.rs`);
 //! - `seed`: what a case's campaigns begin with, to fuzz it by hand;
-//! - `table`: medians of a file of results, against what is published and known.
+//! - `table`: medians of a file of results, against what is published and known (`table.rs`);
+//! - `predict`: by exact laws, what is published at sizes that are past any limit (`predict.rs`).
 //!
 //! Fuel is that of the campaign build, exact; inputs that do not come to an end are findings and do
 //! not count. Limit: costly inputs take long, so campaigns end after executions or CPU time,
@@ -12,17 +13,18 @@
 
 mod campaign;
 mod cases;
+mod predict;
+mod table;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use campaign::{Budget, Prepared};
 use cases::{CASES, Case};
 use clap::{Args, Parser};
-use sandglass_benches::results::{Results, read};
-use sandglass_benches::stats::{mann_whitney, median};
+use sandglass_benches::results::Results;
 use sandglass_benches::{Error, Size, heading};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What went wrong, in words.
 type Result<T> = std::result::Result<T, Error>;
@@ -40,6 +42,8 @@ enum Verb {
         /// Its name
         case: String,
     },
+    /// Print what costs too much to be run, by the laws that smaller inputs follow
+    Predict,
     /// Sum up results as Markdown
     Table {
         /// A file of results
@@ -81,7 +85,8 @@ fn main() -> Result<()> {
         Verb::Replay => replay(),
         Verb::Run(run) => run.go(),
         Verb::Seed { case } => seed(&case),
-        Verb::Table { results } => table(&results),
+        Verb::Predict => predict::predict(),
+        Verb::Table { results } => table::table(&results),
     }
 }
 
@@ -153,11 +158,14 @@ impl Run {
                         "findings": reached.findings,
                         "fuel": reached.most.fuel,
                         "hits": reached.most.hits,
+                        "path": reached.most.path,
                         "seed_fuel": from.fuel,
                         "seed_hits": from.hits,
+                        "seed_path": from.path,
                         "published_fuel": published,
                         "best_fuel": best.fuel,
                         "best_hits": best.hits,
+                        "best_path": best.path,
                         "state_hash": reached.state_hash,
                     }));
                 }
@@ -165,65 +173,6 @@ impl Run {
         }
         Ok(())
     }
-}
-
-/// Medians: fuel over the seed's, over the best that is known; hits of one arm alike; and how many
-/// campaigns came to what is published and to nine tenths of the best.
-fn table(path: &Path) -> Result<()> {
-    let rows = read(path, "cost");
-    println!(
-        "| case | guidance | executions | fuel, × seed | of the best | hits, of the best | published | 90 % |"
-    );
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for case in CASES {
-        let of_case = || rows.iter().filter(|row| row["case"] == case.name);
-        let mut arms: Vec<&str> = of_case().filter_map(|row| row["arm"].as_str()).collect();
-        arms.sort_unstable();
-        arms.dedup();
-        let all = |arm: &str, key: &str| -> Vec<u64> {
-            let of_arm = of_case().filter(|row| row["arm"] == arm);
-            of_arm.filter_map(|row| row[key].as_u64()).collect()
-        };
-        for arm in &arms {
-            let of_arm: Vec<&Value> = of_case().filter(|row| row["arm"] == *arm).collect();
-            let ratio = |of: &str, to: &str| {
-                let ratios = of_arm.iter().map(|row| number(row, of) / number(row, to));
-                median(&ratios.collect::<Vec<_>>())
-            };
-            let at_least = |key: &str, percent: f64| {
-                let reached = of_arm.iter().filter(|row| {
-                    row[key].is_u64() && number(row, "fuel") >= percent / 100.0 * number(row, key)
-                });
-                format!("{} of {}", reached.count(), of_arm.len())
-            };
-            let against = match arms.contains(&"cost") && *arm != "cost" {
-                true => {
-                    let contrast = mann_whitney(&all(arm, "fuel"), &all("cost", "fuel"));
-                    format!(" {:.2}{}", contrast.a12, contrast.stars())
-                }
-                false => String::new(),
-            };
-            let published = match of_arm[0]["published_fuel"].is_u64() {
-                true => at_least("published_fuel", 100.0),
-                false => "–".to_owned(),
-            };
-            let execs: Vec<f64> = of_arm.iter().map(|row| number(row, "execs")).collect();
-            println!(
-                "| {} | {arm} | {:.0} | {:.1}{against} | {:.0} % | {:.0} % | {published} | {} |",
-                case.name,
-                median(&execs),
-                ratio("fuel", "seed_fuel"),
-                100.0 * ratio("fuel", "best_fuel"),
-                100.0 * ratio("hits", "best_hits"),
-                at_least("best_fuel", 90.0),
-            );
-        }
-    }
-    Ok(())
-}
-
-fn number(row: &Value, key: &str) -> f64 {
-    row[key].as_f64().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -20,6 +20,14 @@ pub const COSTLY: &[Costly] = &[
         wasm: include_bytes!("../cost/wasm/quicksort.wasm"),
     },
     Costly {
+        name: "quicksort-hoare",
+        wasm: include_bytes!("../cost/wasm/quicksort-hoare.wasm"),
+    },
+    Costly {
+        name: "quicksort-bsd",
+        wasm: include_bytes!("../cost/wasm/quicksort-bsd.wasm"),
+    },
+    Costly {
         name: "hash-table",
         wasm: include_bytes!("../cost/wasm/hash-table.wasm"),
     },
