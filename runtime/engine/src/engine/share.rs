@@ -1,8 +1,10 @@
 //! Sharing: campaigns that meet divide the children of each testcase among them.
 //!
-//! In: how many there are. Out: nothing but smaller stages. Campaigns that know the same testcases would
-//! else each give each of them all the children that one campaign gives it, so that all of them together
-//! come as far as one of them does. Measured in `benches/RESULTS.md`, "Campaigns that meet".
+//! In: how many there are. Out: nothing but smaller stages, fewer solutions of comparisons and shorter
+//! batches. Campaigns that know the same testcases would else each give each of them all the children that one
+//! campaign gives it, so that all of them together come as far as one of them does. Batches are divided because
+//! what is planned is planned before anybody knows what the others find. Measured in `benches/RESULTS.md`,
+//! "Campaigns that meet".
 //!
 //! Nobody has a testcase of its own: who dies leaves nothing undone, and nobody has to agree with anybody.
 
