@@ -603,7 +603,8 @@ fn a_browser_shows_hostile_names_as_text_and_keeps_up() {
         .split("inputs kept")
         .next()
         .and_then(|before| before.rsplit("<b>").next());
-    let kept = kept.and_then(|text| text.split('<').next()?.parse::<u64>().ok());
+    // On a slow machine it is thousands, and those have commas.
+    let kept = kept.and_then(|text| text.split('<').next()?.replace(',', "").parse::<u64>().ok());
     assert!(kept > Some(30), "{kept:?} inputs in the page");
 }
 
