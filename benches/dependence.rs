@@ -6,7 +6,6 @@
 //! runs, ours with the guest's, over the guest's in the plain build.
 //!
 //! `CASE=name` measures one program.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 #[allow(
     dead_code,
@@ -25,7 +24,7 @@ mod seeds;
 
 use std::time::Instant;
 
-use sandglass_benches::{Size, geometric_mean, heading, in_turns, programs, sandbox};
+use sandglass_benches::{Size, geometric_mean, heading, in_turns, println, programs, sandbox};
 use sandglass_engine::Interest;
 use sandglass_guests::DATAFLOW;
 use sandglass_sandbox::{Build, DependenceLimits, on_guest_thread};

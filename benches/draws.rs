@@ -8,11 +8,10 @@
 //! function of the module itself, without and with a record of what was asked for, which the host has
 //! yet to read. It cannot serve guidances that decide draw by draw (`rlcheck`, `ei`, repair on replay),
 //! so all draws are host calls; a generator spends a few per cent of its time on them.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::sync::Arc;
 
-use sandglass_benches::{Size, heading, in_turns};
+use sandglass_benches::{Size, heading, in_turns, println};
 use sandglass_engine::choice::jqf::{End, Reading, Tape};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::{Drawing, Rng, Source};

@@ -7,11 +7,10 @@
 //! are run in turns, so every campaign is as far as the others.
 //!
 //! Limit: two sandboxes' resets and the draws of a generator (some 20 ns each).
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::sync::Arc;
 
-use sandglass_benches::{Size, heading, in_turns, run_batch};
+use sandglass_benches::{Size, heading, in_turns, println, run_batch};
 use sandglass_engine::guidance::{ALL, InputKind};
 use sandglass_engine::{Config, Drawing, Engine, Interest, Judging, Rng, Source, Spec};
 use sandglass_guests::{RUST_DEMO, generator};

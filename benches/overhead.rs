@@ -9,9 +9,8 @@
 //!
 //! Limit: a counter costs a read-modify-write of memory (about five cycles of latency where one
 //! arm follows itself at once), so tight loops cannot come below that.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use sandglass_benches::{Size, geometric_mean, heading, in_turns, programs, sandbox};
+use sandglass_benches::{Size, geometric_mean, heading, in_turns, println, programs, sandbox};
 use sandglass_engine::Interest;
 use sandglass_instrument::{Probes, instrument};
 use sandglass_sandbox::{Build, on_guest_thread};

@@ -5,11 +5,10 @@
 //! pages by hand. The aim is 1.15 x memcpy + 50 ns, at every memory size.
 //!
 //! Limit: memory bandwidth past 100 pages; a page in L1 costs 25 ns, in L3 180 to 400.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::sync::Arc;
 
-use sandglass_benches::{Size, heading, in_turns};
+use sandglass_benches::{Size, heading, in_turns, println};
 use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 

@@ -7,12 +7,11 @@
 //! - *warm start*: SQLite from the cache to the first run (when it is built).
 //!
 //! Limit: the call itself (16 ns), the copy of the input and one hot page (25 ns).
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandglass_benches::{Size, heading, in_turns, quantile};
+use sandglass_benches::{Size, heading, in_turns, println, quantile};
 use sandglass_engine::Interest;
 use sandglass_guests::subject;
 use sandglass_sandbox::{Build, Cache, Limits, Options, Program, Sandbox, on_guest_thread};

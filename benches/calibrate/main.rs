@@ -5,7 +5,6 @@
 //! - `time`: how well fuel predicts time over a corpus, for plain counts and for the weights.
 //!
 //! The table depends on Cranelift's version and on no machine; times depend on the machine.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod corpus;
 mod correlation;
@@ -18,6 +17,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::Parser;
+use sandglass_benches::println;
 use sandglass_instrument::CostModel;
 
 /// What went wrong, in words.

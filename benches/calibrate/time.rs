@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandglass_benches::{Size, geometric_mean, heading};
+use sandglass_benches::{Size, geometric_mean, heading, println};
 use sandglass_engine::Interest;
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{

@@ -9,7 +9,6 @@
 //! Fuel is that of the campaign build, exact; inputs that do not come to an end are findings and do
 //! not count. Limit: costly inputs take long, so campaigns end after executions or CPU time,
 //! whichever comes first, and a result says after how many.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod campaign;
 mod cases;
@@ -23,7 +22,7 @@ use campaign::{Budget, Prepared};
 use cases::{CASES, Case};
 use clap::{Args, Parser};
 use sandglass_benches::results::Results;
-use sandglass_benches::{Error, Size, heading};
+use sandglass_benches::{Error, Size, heading, println};
 use serde_json::json;
 
 /// What went wrong, in words.

@@ -3,8 +3,8 @@
 //! In: campaigns; what a longer one did later does not count. Out, as Markdown: coverage, faults that half of the
 //! campaigns found and their mean depth; executions and seconds to each fault; A12 with the stars of the exact
 //! Mann–Whitney test, and on which programs the guidance is worse. Losses look like wins.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+use sandglass_benches::println;
 use sandglass_benches::stats::{Contrast, mann_whitney, median};
 use sandglass_runtime::cover::Share;
 

@@ -2,10 +2,10 @@
 //!
 //! In: campaigns of the port with as many executions as the archive has. Out: a table, and a verdict: coverage within
 //! some points on enough programs, and the same faults on enough. A fault counts if half of the campaigns found it.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sandglass_benches::println;
 use sandglass_benches::stats::median;
 use sandglass_runtime::cover::Share;
 

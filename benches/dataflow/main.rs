@@ -3,12 +3,12 @@
 //! - `run`: runs campaigns and adds a line of results for each; those that the file has are not run again (`run.rs`,
 //!   `campaign.rs`, `record.rs`);
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
-//!   (`compare.rs`), as Markdown.
+//!   (`compare.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`).
 //!
 //! `cargo run --release --workspace --bin dataflow -- run --seeds 20` is the whole evaluation, of days; stopped, the same
 //! command goes on with it. Limit: the archive is of one campaign each, of statements where ours are lines.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+mod alike;
 mod campaign;
 mod compare;
 mod gate;
@@ -40,6 +40,8 @@ enum Verb {
         /// The guidance that others are compared with
         #[arg(long, value_name = "NAME", default_value = "codep")]
         of: String,
+        #[command(flatten)]
+        wanted: alike::Wanted,
     },
 }
 
@@ -49,11 +51,16 @@ fn main() -> Result<()> {
             heading("dataflow", Size::Large);
             run.go()
         }
-        Verb::Table { results, of } => {
+        Verb::Table {
+            results,
+            of,
+            wanted,
+        } => {
             let mut all = Vec::new();
             for path in results {
                 all.extend(Record::all(&path)?);
             }
+            let all = alike::alike(all, &wanted)?;
             gate::print(&all);
             compare::print(&all, &of);
             Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use clap::{Args, ValueEnum};
+use sandglass_benches::println;
 use sandglass_benches::results::Results;
 
 use crate::Result;

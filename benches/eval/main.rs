@@ -8,7 +8,6 @@
 //! `benches/eval.sh` builds subjects and reproduces the tables of `benches/EVAL.md`. One campaign is
 //! one thread; several at once share nothing but the machine, and budgets are executions or CPU time.
 //! Limit: the rate of a generator, a target and two resets.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod arms;
 mod campaign;
@@ -26,7 +25,7 @@ use arms::{ARMS, Arm, Pairing, arm};
 use campaign::{Budget, Prepared};
 use clap::{Args, Parser};
 use sandglass_benches::results::{Results, read};
-use sandglass_benches::{Error, Size, heading};
+use sandglass_benches::{Error, Size, heading, println};
 
 /// What went wrong, in words.
 type Result<T> = std::result::Result<T, Error>;

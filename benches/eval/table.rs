@@ -2,10 +2,10 @@
 //!
 //! For each subject and budget a line per arm: medians with an interval of 95 % confidence, and A12
 //! with the stars of the exact Mann–Whitney test against one arm. Losses look like wins.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sandglass_benches::println;
 use sandglass_benches::stats::{mann_whitney, median, median_interval};
 use serde_json::Value;
 

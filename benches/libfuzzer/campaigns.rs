@@ -3,10 +3,10 @@
 //! The fuzzers take turns, and who is first alternates, so that a change of the machine's mood
 //! meets both. The edges of a corpus are counted afterwards by [`crate::collect`]; seeds belong to
 //! both corpora.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::path::Path;
 
+use sandglass_benches::println;
 use sandglass_benches::stats::{mann_whitney, median};
 use serde_json::{Value, json};
 

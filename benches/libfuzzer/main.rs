@@ -8,7 +8,6 @@
 //! `benches/libfuzzer.sh` builds what is needed and starts this. Limit: what native code does
 //! without instrumentation or limits; wasm pays for bounds, for counters in order of their arms,
 //! for fuel, and for the reset, and saves what libFuzzer spends on collecting features.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod campaigns;
 mod collect;
@@ -20,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use sandglass_benches::results::Results;
-use sandglass_benches::{Size, heading};
+use sandglass_benches::{Size, heading, println};
 
 /// Sandglass against native libFuzzer, by CPU time.
 #[derive(Parser)]

@@ -13,13 +13,13 @@
 //! many, so that neither start nor end is in it.
 //!
 //! [`Sandbox::run`]: sandglass_sandbox::Sandbox::run
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use sandglass_benches::println;
 use sandglass_benches::stats::median;
 use sandglass_engine::Interest;
 use sandglass_sandbox::{Sandbox, on_guest_thread};

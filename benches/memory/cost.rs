@@ -11,7 +11,6 @@
 //! only ever adds. Prints a Markdown table. Without clang (`CLANG=…`, clang-14 else) there is no native half, and SQLite
 //! needs `guests/build-subjects.sh sqlite`. `CASE=name` measures one program, `HEAP=1` only runs it in the build that watches,
 //! for a profiler.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -20,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use sandglass_benches::{
-    Size, geometric_mean, heading, programs, quantile, sandbox, thread_cpu_ns,
+    Size, geometric_mean, heading, println, programs, quantile, sandbox, thread_cpu_ns,
 };
 use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, on_guest_thread};
