@@ -8,7 +8,6 @@
 //!   campaign, which is checked. Then of one that meets another, and of its link's thread alone.
 //!
 //! Everything is run as processes of `sandglass`, which must be built.
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod lockstep;
 
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use clap::Parser;
+use sandglass_benches::println;
 use sandglass_benches::stats::{mann_whitney, median};
 use serde_json::Value;
 
