@@ -1,6 +1,7 @@
 //! What nobody can run: Perun's published sizes at which the costliest input is past any limit of fuel, by the exact laws
 //! that the same family follows as far as it can be measured.
 
+use sandglass_benches::println;
 use std::sync::Arc;
 
 use sandglass_engine::laws::Tier;

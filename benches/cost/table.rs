@@ -1,5 +1,6 @@
 //! Results of campaigns, summed up: medians by case and guidance, and geometric means over cases.
 
+use sandglass_benches::println;
 use std::collections::BTreeSet;
 use std::path::Path;
 
