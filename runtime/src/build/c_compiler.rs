@@ -6,10 +6,9 @@
 //! them. C++ is left out: Rust's own copy of the C library has no C++ library
 //! beside it to link with.
 
-use std::env;
-#[cfg(unix)]
-use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::{env, fs};
 
 use anyhow::Result;
 
@@ -24,6 +23,7 @@ use crate::{
 };
 
 /// Where a user says which compiler it is; then it is none of our business.
+#[cfg(unix)]
 const SET_BY_USERS: &[&str] = &["CC_wasm32_wasip1", "CC_wasm32-wasip1", "TARGET_CC"];
 
 /// What cargo needs for C.

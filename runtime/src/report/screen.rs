@@ -28,6 +28,10 @@ mod curve;
 mod known;
 mod left;
 mod panel;
+#[cfg(unix)]
+mod signals;
+#[cfg(not(unix))]
+#[path = "screen/no_signals.rs"]
 mod signals;
 mod terminal;
 
@@ -60,11 +64,10 @@ impl Look {
         }
     }
 
-    /// Of this process.
+    /// Of this process. Where no signal says when to give a terminal back, it is not taken.
     pub fn of_stdout() -> Look {
-        Look::wanted(std::io::stdout().is_terminal(), |name| {
-            std::env::var(name).ok()
-        })
+        let is_terminal = cfg!(unix) && std::io::stdout().is_terminal();
+        Look::wanted(is_terminal, |name| std::env::var(name).ok())
     }
 }
 
