@@ -2,6 +2,7 @@
 //! becomes part of them. Without a browser they are left out, and say so.
 #![expect(clippy::print_stdout, reason = "says when it is left out")]
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +20,7 @@ use sandglass_runtime::report;
 use sandglass_runtime::target::{Module, Reset, Target};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 use sandglass_tests::browser::{assert_needs_nothing, load_ms, opened, tag};
-use sandglass_tests::{covered, large};
+use sandglass_tests::{covered, large, program};
 
 /// What a hostile guest calls its functions, and its inputs.
 const HOSTILE: &str =
@@ -240,4 +241,137 @@ fn a_campaign_of_a_hundred_thousand_inputs_opens_at_once() {
         println!("loaded in {ms:.0} ms, {} bytes", page.len());
         assert!(ms < 2_000.0, "loaded in {ms} ms");
     }
+}
+
+/// Runs a verb in a folder, and the page that it made.
+fn made(folder: &Path, args: &str, page: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_sandglass-dup");
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = program::run(program, env!("CARGO_TARGET_TMPDIR"), folder, &args);
+    assert!(output.status.code() < Some(2), "{args:?}: {output:?}");
+    match page {
+        "" => String::new(),
+        page => fs::read_to_string(folder.join(page)).unwrap(),
+    }
+}
+
+/// What a script sees of a page, as `check` does.
+fn seen(page: &str, script: &str, wanted: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        r##"<script>
+      const says = (name, value) => {{ document.documentElement.dataset[name] = value; }};
+      const rows = (title) => {{
+        const heading = [...document.querySelectorAll("th")].find((cell) => cell.textContent === title);
+        return heading ? heading.closest("table").rows.length - 1 : 0;
+      }};
+      const width = (at) => Math.min(...[...document.querySelectorAll(at)].map((cell) => cell.offsetWidth));
+      {script}
+      says("images", document.images.length);
+      says("wide", document.documentElement.scrollWidth <= innerWidth);
+    </script></body>"##
+    );
+    let wanted = [wanted, &["data-images=\"0\"", "data-wide=\"true\""]].concat();
+    check(
+        opened(folder.path(), &page.replace("</body>", &script)),
+        &wanted,
+    );
+}
+
+/// A campaign of `perun` on a target with debug information: its page, those of two builds, and those that Perun has.
+#[test]
+fn the_costs_of_a_campaign_open_in_a_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("t.wasm"), C_DEMO.wasm_o0).unwrap();
+    fs::write(at.join("fast.wasm"), C_DEMO.wasm).unwrap();
+    fs::create_dir(at.join("seeds")).unwrap();
+    for (number, seed) in C_DEMO.seeds.iter().enumerate() {
+        fs::write(at.join("seeds").join(number.to_string()), seed).unwrap();
+    }
+    made(
+        at,
+        "fuzz t.wasm seeds --guidance perun --execs 2000 --out o",
+        "",
+    );
+
+    let page = made(
+        at,
+        "perf t.wasm o --html page.html --perun-out p",
+        "page.html",
+    );
+    assert_needs_nothing(&page);
+    seen(
+        &page,
+        r#"says("curves", document.querySelectorAll("svg .step").length);
+           says("quartiles", document.querySelectorAll("svg .quartile").length);
+           says("medians", document.querySelectorAll("svg .median").length);
+           says("rules", rows("operator or rule") > 10);
+           says("kept", rows("kept for") > 0);
+           says("lines", rows("line") > 10);
+           says("source", [...document.querySelectorAll("td.name")].some((cell) => /settings\.c:\d+/.test(cell.textContent)));
+           says("frames", document.querySelectorAll(".f").length > 3);
+           says("names", width("td.name") > 100);"#,
+        &[
+            "data-curves=\"2\"",
+            "data-quartiles=\"6\"",
+            "data-medians=\"2\"",
+            "data-rules=\"true\"",
+            "data-kept=\"true\"",
+            "data-lines=\"true\"",
+            "data-source=\"true\"",
+            "data-frames=\"true\"",
+            "data-names=\"true\"",
+        ],
+    );
+
+    let page = made(
+        at,
+        "perf t.wasm seeds/0 --profile --html law.html",
+        "law.html",
+    );
+    assert_needs_nothing(&page);
+    seen(
+        &page,
+        r#"says("laws", rows("law") > 3);
+           says("broad", width("td.text") > 200);
+           says("dots", document.querySelectorAll("svg .dot").length > 2);"#,
+        &[
+            "data-laws=\"true\"",
+            "data-broad=\"true\"",
+            "data-dots=\"true\"",
+        ],
+    );
+
+    let page = made(
+        at,
+        "compare t.wasm fast.wasm o --html compare.html",
+        "compare.html",
+    );
+    assert_needs_nothing(&page);
+    seen(
+        &page,
+        r#"says("tables", document.querySelectorAll("table").length > 0);
+           says("frames", document.querySelectorAll(".f").length > 3);"#,
+        &["data-tables=\"true\"", "data-frames=\"true\""],
+    );
+
+    let diffs = fs::read_dir(at.join("p/diffs")).unwrap();
+    let mut diffs: Vec<String> = diffs
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    diffs.sort();
+    let page = diffs.into_iter().find(|page| page.contains("color:#080"));
+    let page = page.expect("a mutant with something more");
+    assert_needs_nothing(&page);
+    // It has no scripts and allows none.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    assert!(page.contains(policy), "{page}");
+    seen(
+        &page.replace(policy, ""),
+        r##"const cells = (colour) => [...document.querySelectorAll("td")].filter((cell) => getComputedStyle(cell).color === colour).length;
+           says("added", cells("rgb(0, 136, 0)") > 0);
+           says("rows", document.querySelectorAll("tr").length > 0);"##,
+        &["data-added=\"true\"", "data-rows=\"true\""],
+    );
 }

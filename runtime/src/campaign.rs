@@ -14,7 +14,7 @@
 //! │  checkpoint, if one is due
 //! │  engine.next_batch ─▶ workers begin to run it
 //! │     meanwhile: the last batch's inputs and events, and the checkpoint, to disk
-//! │     then: outcomes in order ─▶ findings replayed ─▶ engine.judge ─▶ new findings to disk at once
+//! │     then: outcomes in order ─▶ findings replayed, slow inputs profiled ─▶ engine.judge ─▶ new findings to disk at once
 //! │  engine.end_batch ─▶ decisions
 //! │  engine.next_reruns ─▶ workers run them where memory is watched ─▶ engine.judge_reruns
 //! └──┘
@@ -67,10 +67,13 @@ const LONG_BATCH: Duration = Duration::from_millis(500);
 /// they are [`workers::GRACE`] late. Copying takes milliseconds when the corpus is large.
 const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as u64 / 4);
 
-/// Who finds out where a finding ended: replays it in a build that knows.
+/// Who finds out where a finding ended, or where a slow input spent its fuel: runs it in a build that knows.
 pub trait Replayer {
     /// How and where a finding ended that was seen in `variant`, symbolised.
     fn ending(&mut self, variant: Variant, exit: Exit, detail: &Detail) -> Result<Ending>;
+
+    /// The call stack that spent most of a slow input's fuel, symbolised; without frames if nobody can know.
+    fn costliest(&mut self, detail: &Detail) -> Result<Ending>;
 }
 
 /// What a session needs beside engine, store and workers.

@@ -153,8 +153,18 @@ pub struct Slow {
     pub folder: String,
     /// Size of the input.
     pub bytes: u64,
+    /// The top of the symbolised stack that spent most, a frame each.
+    #[serde(default)]
+    pub stack: Vec<String>,
+    /// Whether the campaign has told of this stack before: this input costs more by the byte, and takes the folder.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub again: bool,
     /// Time of all sessions; the only field that differs between equal campaigns.
     pub elapsed_ms: u64,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// See [`Event::Pulse`].

@@ -18,6 +18,7 @@ use sandglass_sandbox::{Build, Limits};
 use crate::campaign::workers::Runner as _;
 use crate::target::{Exact, Replayed, Target, Worker};
 
+pub mod json;
 pub mod search;
 pub mod series;
 pub mod text;

@@ -76,15 +76,16 @@ pub(crate) fn tiles(tiles: Vec<(String, &str)>) -> String {
 }
 
 /// A table of HTML: numbers stand to the right in columns that begin with `#`, `@` is for names, `%` for
-/// bars.
+/// bars, `~` for text of several words.
 pub(crate) fn table(body: &mut String, columns: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     let class = |column: &str| match column.chars().next() {
         Some('#') => " class=\"n\"",
         Some('@') => " class=\"name\"",
         Some('%') => " class=\"bar\"",
+        Some('~') => " class=\"text\"",
         _ => "",
     };
-    let text = |column: &'_ str| column.trim_start_matches(['#', '@', '%']).to_owned();
+    let text = |column: &'_ str| column.trim_start_matches(['#', '@', '%', '~']).to_owned();
     body.push_str("<div class=\"wide\"><table>\n<tr>");
     for column in columns {
         let _ = write!(body, "<th{}>{}</th>", class(column), text(column));

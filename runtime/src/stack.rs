@@ -78,12 +78,8 @@ const GENERIC: [&str; 43] = [
 /// The key of a finding. `frames` may be empty (no stack was recovered): then
 /// the key depends on the exit and its site.
 pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
-    let mut hasher = blake3::Hasher::new();
-    let mut add = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    add(&exit_text(exit));
+    let mut texts = vec![exit_text(exit)];
+    let mut add = |text: &str| texts.push(text.to_owned());
     match exit {
         // Where the fuel ran out is an accident; who called the loop is not.
         Exit::Hang | Exit::Generator(GeneratorFault::Hang) => frames
@@ -105,6 +101,15 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
                 None => add(&name(frame)),
             }
         }),
+    }
+    hashed(&texts)
+}
+
+fn hashed(texts: &[String]) -> StackKey {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
     }
     let hash = hasher.finalize();
     StackKey(u64::from_le_bytes(
@@ -142,6 +147,29 @@ impl Ending {
                 StackKey(access ^ block.rotate_left(1))
             }
         }
+    }
+
+    /// The key of a slow input, of which this is the costliest stack: its innermost functions, by their names,
+    /// whoever called them. A library's function belongs to whoever calls it.
+    pub fn slow_key(&self) -> StackKey {
+        let mut names = vec!["slow".to_owned()];
+        names.extend(significant(&self.frames).into_iter().map(name));
+        hashed(&names)
+    }
+
+    /// One line about a slow input: how much of what, and where most of it went.
+    pub fn slow_title(&self, fuel: u64, bytes: u64, expected: Option<u64>) -> String {
+        let place = significant(&self.frames)
+            .first()
+            .map(|frame| located(frame));
+        let place = place.map(|place| format!("slow in {place}: "));
+        let expected = expected.map(|expected| format!(", expected about {expected}"));
+        format!(
+            "{}{fuel} fuel for {bytes} byte{}{}",
+            place.unwrap_or_default(),
+            if bytes == 1 { "" } else { "s" },
+            expected.unwrap_or_default()
+        )
     }
 
     /// One line: what happened and where.
@@ -469,6 +497,34 @@ mod tests {
         let unnamed = frames(&[("func[3]", 0), ("func[1]", 0)]);
         assert_ne!(key(TRAP, 10, &unnamed), key(TRAP, 20, &unnamed));
         assert_ne!(key(TRAP, 10, &[]), key(TRAP, 20, &[]));
+    }
+
+    #[test]
+    fn a_slow_input_is_where_it_spends_most() {
+        let slow = |names: &[(&str, u32)]| Ending {
+            frames: frames(names),
+            ..Ending::default()
+        };
+        let one = slow(&[("sort", 1), ("parse", 2), ("main", 3), ("start", 4)]);
+        let same = slow(&[
+            ("malloc", 9),
+            ("sort", 7),
+            ("parse", 8),
+            ("main", 3),
+            ("other", 1),
+        ]);
+        assert_eq!(one.slow_key(), same.slow_key());
+        let other = slow(&[("find", 1), ("parse", 2), ("main", 3)]);
+        assert_ne!(one.slow_key(), other.slow_key());
+        assert_ne!(one.slow_key(), Ending::default().slow_key());
+        assert_eq!(
+            one.slow_title(500, 1, Some(5)),
+            "slow in sort at src/lib.rs:1: 500 fuel for 1 byte, expected about 5"
+        );
+        assert_eq!(
+            Ending::default().slow_title(500, 2, None),
+            "500 fuel for 2 bytes"
+        );
     }
 
     #[test]

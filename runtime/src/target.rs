@@ -15,6 +15,7 @@ use crate::error::{show, with_next};
 use crate::inputs;
 use crate::store::finding::quote;
 
+mod costliest;
 mod drawn;
 mod exact;
 mod plain;
@@ -22,6 +23,7 @@ mod types;
 mod watchable;
 mod worker;
 
+pub use costliest::Costliest;
 pub use drawn::Shown;
 pub use exact::{Exact, Replayed, Replays};
 pub use watchable::check_watchable;

@@ -13,7 +13,7 @@ use crate::batch::{Batch, Group};
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
-use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings};
+use crate::finding::{FindingKey, FindingKind, FindingRecord, Findings, SlowFindings, SlowNews};
 use crate::guidance::{
     InputKind, Judged, Judgement, MadeBy, News, OperatorRecord, Spec, Strategy, View,
 };
@@ -76,7 +76,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 6;
+pub const STATE_VERSION: u32 = 7;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +87,7 @@ pub struct State {
     rng: Rng,
     corpus: Corpus,
     findings: Findings,
+    slow: SlowFindings,
     interest: Arc<Interest>,
     /// Only of guidances that make choices: every trial has detail then.
     diversity: Option<Diversity>,
@@ -197,6 +198,7 @@ impl Engine {
             rng: Rng::new(config.seed),
             corpus: Corpus::default(),
             findings: Findings::default(),
+            slow: SlowFindings::default(),
             interest: Arc::new(Interest::new(config.probes, config.slow_factor)),
             diversity: (config.spec.input == InputKind::Choices && config.spec.coverage)
                 .then(Diversity::default),
@@ -407,7 +409,9 @@ impl Engine {
         }
         // Counts of other variants would be right too, but their fuel need not be comparable.
         if judged.group.variant == Variant::Fast {
-            decisions.extend(self.slow(outcome, judged.detail, trial));
+            if self.is_slow(outcome, Variant::Fast) {
+                decisions.extend(self.slow(outcome, judged.detail, trial));
+            }
             judged.news = self.absorb(outcome.exit, judged.detail);
         }
         let view = view!(self);
@@ -483,16 +487,31 @@ impl Engine {
         }
     }
 
+    /// Whether an outcome of this variant is a slow input, if it is the next to be judged. Then its detail
+    /// should say which stack spent most.
+    #[inline]
+    pub fn is_slow(&self, outcome: &Outcome, variant: Variant) -> bool {
+        variant == Variant::Fast
+            && outcome.detail.is_some()
+            && !outcome.exit.is_finding()
+            && (self.state.interest.slow).is_slow(outcome.fuel, outcome.input_bytes)
+    }
+
     fn slow(&mut self, outcome: &Outcome, detail: &Detail, trial: u64) -> Option<Decision> {
-        let slow = &self.state.interest.slow;
-        if !slow.is_slow(outcome.fuel, outcome.input_bytes) {
-            return None;
-        }
-        let expected = slow.expected(outcome.input_bytes)?;
+        let expected = (self.state.interest.slow).expected(outcome.input_bytes)?;
         let interest = Arc::make_mut(&mut self.state.interest);
         interest.slow.absorb(outcome.fuel, outcome.input_bytes);
-        self.state.stats.slow_findings += 1;
+        let stack = detail.stack.unwrap_or(StackKey(u64::from(outcome.site)));
+        let cost = (outcome.fuel, outcome.input_bytes);
+        let news = self.state.slow.add(stack, cost, trial);
+        if news == SlowNews::None {
+            return None;
+        }
+        let first = news == SlowNews::First;
+        self.state.stats.slow_findings += u64::from(first);
         Some(Decision::Slow {
+            stack,
+            first,
             fuel: outcome.fuel,
             expected,
             input: detail.target_input().to_vec(),
@@ -597,6 +616,11 @@ impl Engine {
     /// The findings.
     pub fn findings(&self) -> &Findings {
         &self.state.findings
+    }
+
+    /// The slow inputs.
+    pub fn slow_findings(&self) -> &SlowFindings {
+        &self.state.slow
     }
 
     /// What the guidance's ways of making children have led to.

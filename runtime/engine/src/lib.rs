@@ -81,7 +81,9 @@ pub use engine::{
     State, Stats,
 };
 pub use feedback::{Interest, Seen};
-pub use finding::{FindingKey, FindingKind, FindingRecord, Findings};
+pub use finding::{
+    FindingKey, FindingKind, FindingRecord, Findings, SlowFindings, SlowRecord, by_the_byte,
+};
 pub use guidance::{ALL, Spec, find};
 pub use ratio::Ratio;
 pub use rng::Rng;

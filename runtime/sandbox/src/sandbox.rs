@@ -233,6 +233,11 @@ impl Sandbox {
     /// When the program was not built to ([`Build::Profile`]).
     pub fn profile(&mut self, input: &[u8]) -> Profiled {
         let outcome = self.ran(input);
+        self.profiled(outcome)
+    }
+
+    /// What a run has left behind, before the reset.
+    fn profiled(&mut self, outcome: Outcome) -> Profiled {
         let host = self.live().store.data();
         let tree = host.tree.as_ref().expect("built for profiles");
         let profile = Profile {

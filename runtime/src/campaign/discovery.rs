@@ -5,7 +5,7 @@
 
 use sandglass_engine::choice::text::to_text;
 use sandglass_engine::guidance::MadeBy;
-use sandglass_engine::{Decision, Exit, FindingKey, Variant};
+use sandglass_engine::{Decision, Exit, FindingKey, StackKey, Variant};
 
 use super::ledger::Stacks;
 use crate::event::{Event, Finding, Slow};
@@ -37,8 +37,14 @@ pub(super) enum What {
         variant: Variant,
         ending: Ending,
     },
-    /// It costs far more than its size explains.
-    Slow { expected: u64 },
+    /// It costs far more than its size explains: the first of its stack, or one that costs more by the byte.
+    Slow {
+        stack: StackKey,
+        first: bool,
+        expected: u64,
+        /// Where most of it went.
+        ending: Ending,
+    },
 }
 
 impl Discovery {
@@ -70,6 +76,8 @@ impl Discovery {
                 (input, choices, fuel, trial, what)
             }
             Decision::Slow {
+                stack,
+                first,
                 fuel,
                 expected,
                 input,
@@ -81,7 +89,10 @@ impl Discovery {
                 fuel,
                 trial,
                 What::Slow {
+                    stack: *stack,
+                    first: *first,
                     expected: *expected,
+                    ending: stacks.get(trial).cloned().unwrap_or_default(),
                 },
             ),
         };
@@ -98,6 +109,7 @@ impl Discovery {
     pub(super) fn into_parts(self, campaign: &Record, elapsed_ms: u64) -> (FindingFiles, Event) {
         let (record, lines) = self.record(campaign);
         let folder = format!("findings/{}", record.folder_name());
+        let stack = lines.iter().take(EVENT_FRAMES).cloned().collect();
         let event = match self.what {
             What::Bug { .. } => Event::Finding(Finding {
                 kind: record.kind.clone(),
@@ -106,16 +118,20 @@ impl Discovery {
                 title: record.title.clone(),
                 folder,
                 bytes: record.input_bytes,
-                stack: lines.iter().take(EVENT_FRAMES).cloned().collect(),
+                stack,
                 elapsed_ms,
             }),
-            What::Slow { expected } => Event::Slow(Slow {
+            What::Slow {
+                first, expected, ..
+            } => Event::Slow(Slow {
                 trial: self.trial,
                 key: record.key.clone(),
                 fuel: self.fuel,
                 expected,
                 folder,
                 bytes: record.input_bytes,
+                stack,
+                again: !first,
                 elapsed_ms,
             }),
         };
@@ -155,17 +171,22 @@ impl Discovery {
                 };
                 (record, ending.lines())
             }
-            What::Slow { expected } => {
-                let (fuel, bytes) = (self.fuel, self.input.len());
+            What::Slow {
+                stack,
+                expected,
+                ending,
+                ..
+            } => {
+                let bytes = common.input_bytes;
                 let record = FindingRecord {
                     kind: "slow".to_owned(),
-                    key: common.input_hash[..16].to_owned(),
-                    title: format!("{fuel} fuel for {bytes} bytes, expected about {expected}"),
+                    key: format!("{:016x}", stack.0),
+                    title: ending.slow_title(self.fuel, bytes, Some(*expected)),
                     exit: "slow".to_owned(),
                     expected: Some(*expected),
                     ..common
                 };
-                (record, Vec::new())
+                (record, ending.lines())
             }
         }
     }

@@ -390,7 +390,8 @@ impl Campaign<'_> {
             self.ledger.warn(note);
         }
         let stats = self.engine.stats();
-        let findings = stats.unique_findings + stats.slow_findings;
+        let slow = self.engine.slow_findings().iter();
+        let findings = stats.unique_findings + slow.map(|(_, slow)| slow.count).sum::<u64>();
         join.shared.findings.store(findings, Ordering::Release);
         join.say_how_far(stats);
         let began = Instant::now();

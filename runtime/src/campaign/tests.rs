@@ -92,6 +92,10 @@ fn exit_of(input: &[u8]) -> Exit {
 pub(super) struct Frames;
 
 impl Replayer for Frames {
+    fn costliest(&mut self, detail: &Detail) -> Result<Ending> {
+        self.ending(Variant::Fast, Exit::Valid, detail)
+    }
+
     fn ending(&mut self, _: Variant, _: Exit, detail: &Detail) -> Result<Ending> {
         let input = &detail.input;
         let frames = vec![Frame {

@@ -1,6 +1,6 @@
 //! Verdicts: what becomes of outcomes, in order, as workers hand them over.
 //!
-//! In: outcomes of a batch. Out: findings with their stacks, by which the engine tells them apart, the
+//! In: outcomes of a batch. Out: findings and slow inputs with their stacks, by which the engine tells them apart, the
 //! engine's decisions, and what was found on disk at once. On one thread.
 
 use anyhow::Result;
@@ -34,17 +34,43 @@ impl<'a> Verdicts<'a> {
         ledger: &mut Ledger<'_>,
         replayer: &mut dyn Replayer,
     ) -> Result<()> {
-        let first = self.judging.judged();
-        symbolise(replayer, outcomes, &mut self.stacks, |nth| {
-            let index = first + nth;
-            (
-                self.batch.first_trial() + index as u64,
-                self.batch.variant(index),
-            )
-        })?;
         let known = self.judging.decisions().len();
-        engine.judge(&mut self.judging, outcomes);
+        for outcome in outcomes {
+            if !self.judging.wants_more() {
+                break;
+            }
+            self.symbolise(outcome, engine, replayer)?;
+            engine.judge(&mut self.judging, std::slice::from_ref(outcome));
+        }
         ledger.keep_findings(&self.judging.decisions()[known..], &self.stacks)
+    }
+
+    /// Learns the stack of the outcome that is judged next. What is slow depends on all before it.
+    fn symbolise(
+        &mut self,
+        outcome: &mut Outcome,
+        engine: &Engine,
+        replayer: &mut dyn Replayer,
+    ) -> Result<()> {
+        if outcome.detail.is_none() {
+            return Ok(());
+        }
+        let index = self.judging.judged();
+        let trial = self.batch.first_trial() + index as u64;
+        let variant = self.batch.variant(index);
+        if engine.is_slow(outcome, variant) {
+            let detail = outcome.detail.as_mut().expect("looked at above");
+            let stack = replayer.costliest(detail)?;
+            detail.stack = Some(stack.slow_key());
+            self.stacks.insert(trial, stack);
+            return Ok(());
+        }
+        symbolise(
+            replayer,
+            std::slice::from_mut(outcome),
+            &mut self.stacks,
+            |_| (trial, variant),
+        )
     }
 }
 

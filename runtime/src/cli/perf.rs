@@ -4,17 +4,15 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use sandglass_engine::laws::exact::Certificate;
 use sandglass_engine::laws::pump::Pump;
-use sandglass_engine::laws::{Growth, Tier};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Limits, on_guest_thread};
-use serde::Serialize;
 
 use super::args::PerfArgs;
 use super::case::{Case, exact_for, read_case, refuse_sanitize};
 use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
+use crate::growth::json::{self, Family};
 use crate::growth::search::NotFound;
 use crate::growth::series::Member;
 use crate::growth::text::{end, evidence};
@@ -25,7 +23,6 @@ use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
 use crate::store::finding::quote;
-use crate::store::record::is_plain;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Members that laws need at least: fewer say nothing.
@@ -283,135 +280,22 @@ fn fragment(case: &Case, pump: Pump) -> String {
     format!("{}{cut}", shown.escape_ascii())
 }
 
-#[derive(Serialize)]
-struct MemberLine {
-    event: &'static str,
-    n: u64,
-    input_bytes: u64,
-    fuel: u64,
-    kind: &'static str,
-}
-
-/// The growth of one function, or of the total: then with what the family is.
-#[derive(Serialize)]
-struct LawLine<'a> {
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    function: Option<&'a str>,
-    /// In the largest member.
-    fuel: u64,
-    tier: &'static str,
-    law: String,
-    class: Option<String>,
-    /// The first member that an exact law holds for.
-    since: Option<u64>,
-    certificate: Option<CertificateLine>,
-    /// A law that failed, if none holds.
-    refuted: Option<String>,
-    refuted_by: Option<CertificateLine>,
-    /// The last exponents on doubling, in thousandths.
-    exponents_milli: Option<[i32; 3]>,
-    #[serde(flatten)]
-    family: Option<Family>,
-}
-
-#[derive(Serialize)]
-struct CertificateLine {
-    n: u64,
-    /// As text: it may leave 64 bits.
-    predicted: Option<String>,
-    measured: u64,
-    /// Members that were predicted, this one included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    members: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Family {
-    target: String,
-    target_hash: String,
-    #[serde(skip_serializing_if = "is_plain")]
-    cost_model: CostModel,
-    file: String,
-    start: usize,
-    end: usize,
-    count: usize,
-    fragment: String,
-    ended: Option<String>,
-}
-
 fn print_json(out: &mut Sink, target: &Target, case: &Case, chosen: &Chosen, report: &Report) {
-    for member in &report.series.members {
-        let line = MemberLine {
-            event: "member",
-            n: member.n,
-            input_bytes: member.bytes,
-            fuel: member.fuel,
-            kind: member.exit.kind(),
-        };
-        out.line(&json(&line));
+    for line in json::lines(report) {
+        out.line(&line);
     }
-    for function in &report.functions {
-        let line = law_line(&function.growth, function.fuel, Some(&function.name), None);
-        out.line(&json(&line));
-    }
-    let family = Family {
-        target: target.module.path.clone(),
-        target_hash: target.module.hash.clone(),
-        cost_model: target.options.cost,
-        file: case.path.to_string_lossy().into_owned(),
-        start: chosen.pump.start,
-        end: chosen.pump.end,
-        count: chosen.pump.count,
-        fragment: chosen.pump.fragment(&case.input).escape_ascii().to_string(),
-        ended: end(&report.series.end),
-    };
-    let fuel = report.series.members.last().map_or(0, |member| member.fuel);
-    out.line(&json(&law_line(&report.total, fuel, None, Some(family))));
-}
-
-fn law_line<'a>(
-    growth: &Growth,
-    fuel: u64,
-    function: Option<&'a str>,
-    family: Option<Family>,
-) -> LawLine<'a> {
-    let certificate_line = |certificate: &Certificate, members: Option<usize>| CertificateLine {
-        n: certificate.n,
-        predicted: certificate.predicted.map(|value| value.to_string()),
-        measured: certificate.measured,
-        members,
-    };
-    let (mut since, mut certificate, mut exponents_milli) = (None, None, None);
-    match &growth.tier {
-        Tier::Exact(exact) => {
-            since = Some(exact.law.since());
-            let count = Some(exact.certificates.len());
-            certificate = exact
-                .certificates
-                .last()
-                .map(|largest| certificate_line(largest, count));
-        }
-        Tier::Doubling(doubling) => exponents_milli = Some(doubling.exponents_milli),
-        Tier::Model(_) | Tier::Unknown => {}
-    }
-    let refuted = growth.refuted.as_ref();
-    LawLine {
-        event: if function.is_some() { "law" } else { "summary" },
-        function,
-        fuel,
-        tier: growth.tier.name(),
-        law: growth.tier.to_string(),
-        class: growth.tier.class(),
-        since,
-        certificate,
-        refuted: refuted.map(|refuted| refuted.law.to_string()),
-        refuted_by: refuted.map(|refuted| certificate_line(&refuted.certificate, None)),
-        exponents_milli,
-        family,
-    }
-}
-
-fn json(line: &impl Serialize) -> String {
-    serde_json::to_string(line).expect("numbers and text")
+    out.line(&json::summary(
+        report,
+        Family {
+            target: target.module.path.clone(),
+            target_hash: target.module.hash.clone(),
+            cost_model: target.options.cost,
+            file: case.path.to_string_lossy().into_owned(),
+            start: chosen.pump.start,
+            end: chosen.pump.end,
+            count: chosen.pump.count,
+            fragment: chosen.pump.fragment(&case.input).escape_ascii().to_string(),
+            ended: end(&report.series.end),
+        },
+    ));
 }

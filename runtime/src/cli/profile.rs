@@ -48,10 +48,10 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     };
     let profile =
         on_guest_thread(|| profile(&asked.target, &asked.limits, &asked.inputs, &base.0))?;
-    // Before anything is printed: it can fail.
-    let page = match &args.html {
-        Some(_) => Some(page(args, &module, &asked, &base.0, &profile)?),
-        None => None,
+    // Before anything is printed: it can fail. The text for people shows less, and needs no law.
+    let page = match args.json || args.html.is_some() || args.csv.is_some() {
+        true => Some(page(args, &module, &asked, &base.0, &profile)?),
+        false => None,
     };
     let perun = match &args.perun_out {
         Some(_) => Some(PerunFiles::of(&args.file, &asked.inputs, &profile.runs)?),
@@ -63,7 +63,11 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
             let text = text.clone();
             out.line(&Event::Warning(Warning { text }).to_json());
         }
-        for line in json::json(&profile, &module.path, &module.hash) {
+        for line in json::json(
+            page.as_ref().expect("made above"),
+            &module.path,
+            &module.hash,
+        ) {
             out.line(&line);
         }
     } else {
@@ -94,9 +98,9 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     wrote(&args.speedscope, &|| {
         speedscope::speedscope(&profile, &title)
     })?;
-    wrote(&args.csv, &|| csv::csv(&profile))?;
-    if let Some(page) = page {
-        wrote(&args.html, &|| page.clone())?;
+    if let Some(page) = &page {
+        wrote(&args.csv, &|| csv::csv(page))?;
+        wrote(&args.html, &|| html(page))?;
     }
     if let Some((folder, files)) = args.perun_out.as_ref().zip(perun) {
         files.write(folder)?;
@@ -107,18 +111,18 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
-fn page(
+fn page<'a>(
     args: &PerfArgs,
     module: &Module,
-    asked: &Asked,
-    base: &[Input],
-    profile: &Profile,
-) -> Result<String> {
+    asked: &'a Asked,
+    base: &'a [Input],
+    profile: &'a Profile,
+) -> Result<Page<'a>> {
     let law = match &asked.case {
         Some(case) => Some(perf::law(args.pump, case, &asked.target, &asked.limits)?),
         None => None,
     };
-    Ok(html(&Page {
+    Ok(Page {
         title: args.file.to_string_lossy().into_owned(),
         about: about(&module.path, args.against.as_deref()),
         profile,
@@ -128,7 +132,7 @@ fn page(
             ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
             _ => None,
         },
-    }))
+    })
 }
 
 fn about(target: &str, against: Option<&Path>) -> String {

@@ -18,8 +18,9 @@ use super::finding::PREFIX;
 use crate::campaign::workers::Runner as _;
 use crate::error::OurFault;
 use crate::replayed;
+use crate::stack::Ending;
 use crate::store::finding::{FindingFiles, FindingRecord};
-use crate::target::{Exact, Replayed, Target, Worker};
+use crate::target::{Costliest, Exact, Replayed, Target, Worker};
 
 /// What came of an audit.
 #[derive(Debug, Default)]
@@ -91,6 +92,7 @@ struct Auditor {
     exact: Exact,
     /// For memory errors, of which campaigns may look for some only now and then.
     watching: Exact,
+    costliest: Costliest,
 }
 
 /// Checks entries and findings about a target whose claims mean `module`, and tells `ran` what was run. On a guest
@@ -112,6 +114,7 @@ pub fn audit(
         target: Arc::clone(target),
         exact: Exact::new(target, limits),
         watching: Exact::watching(target, limits),
+        costliest: Costliest::new(target, limits),
     };
     let mut audit = Audit {
         entries: entries.len() as u64,
@@ -217,11 +220,14 @@ impl Auditor {
                 &replayed,
             )
         };
-        let now = match name.starts_with("slow-") && !exit.is_finding() {
-            // What is slow is so beside a corpus: all that can be said here is which input it is.
-            true => slow(now),
-            false => now,
+        let (now, lines) = match name.starts_with("slow-") && !exit.is_finding() {
+            true => self.slow(name, now, &replayed)?,
+            false => (now, replayed.ending.lines()),
         };
+        if now.kind == "slow" && now.fuel != claimed_fuel {
+            let why = format!("fuel {claimed_fuel} claimed, {} used", now.fuel);
+            return Ok(Verdict::False(why));
+        }
         let is = now.folder_name();
         if is != name {
             return Ok(match exit {
@@ -237,12 +243,41 @@ impl Auditor {
             });
         }
         Ok(Verdict::True(Box::new(FindingFiles {
-            stack: replayed.ending.lines().join("\n") + "\n",
+            stack: lines.join("\n") + "\n",
             target_path: self.target.module.path.clone(),
             record: now,
             input,
             choices: text,
         })))
+    }
+
+    /// The record of an input that costs more than others, and the stack where it does. What is slow is so beside a
+    /// corpus: all that can be said here is what it costs, and where.
+    fn slow(
+        &mut self,
+        name: &str,
+        now: FindingRecord,
+        replayed: &Replayed,
+    ) -> Result<(FindingRecord, Vec<String>)> {
+        let detail = replayed.outcome.detail.as_ref();
+        let ending = match detail {
+            Some(detail) => self.costliest.stack(detail)?,
+            None => Ending::default(),
+        };
+        let by_input = &now.input_hash[..16];
+        let key = match name.ends_with(by_input) {
+            // So they were called once.
+            true => by_input.to_owned(),
+            false => format!("{:016x}", ending.slow_key().0),
+        };
+        let record = FindingRecord {
+            kind: "slow".to_owned(),
+            key,
+            title: ending.slow_title(now.fuel, now.input_bytes, None),
+            exit: "slow".to_owned(),
+            ..now
+        };
+        Ok((record, ending.lines()))
     }
 
     /// Runs a finding again; nothing if it cannot be run here.
@@ -282,17 +317,6 @@ impl Auditor {
             }
             Err(error) => Err(error),
         }
-    }
-}
-
-/// The record of an input that costs more than others.
-fn slow(now: FindingRecord) -> FindingRecord {
-    FindingRecord {
-        kind: "slow".to_owned(),
-        key: now.input_hash[..16].to_owned(),
-        title: format!("{} fuel for {} bytes", now.fuel, now.input_bytes),
-        exit: "slow".to_owned(),
-        ..now
     }
 }
 

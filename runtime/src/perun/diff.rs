@@ -41,7 +41,7 @@ pub(super) fn html(name: &str, seed: &[u8], mutant: &[u8]) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{name}</title>\n</head>\n<body>\n{note}<table style=\"font-family:monospace;white-space:pre-wrap\">\n{rows}</table>\n</body>\n</html>\n",
+         <title>{name}</title>\n</head>\n<body>\n{note}<table style=\"font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere\">\n{rows}</table>\n</body>\n</html>\n",
         name = escape(name)
     )
 }

@@ -28,6 +28,13 @@ pub struct Campaign {
     pub is_cut: bool,
 }
 
+impl Campaign {
+    /// Its curves, by name.
+    pub fn curves(&self) -> [(&'static str, &[(u64, u64)]); 2] {
+        [("fuel", &self.fuel), ("edges", &self.edges)]
+    }
+}
+
 /// Inputs that were kept for one reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {

@@ -31,7 +31,7 @@ const ROWS_MAX: usize = 25;
 /// Points of a chart; of more, every so many is left out.
 const POINTS_MAX: usize = 4_000;
 
-/// What a page is about.
+/// What a page is about: the same is in tables and JSON.
 pub struct Page<'a> {
     /// What was run.
     pub title: String,
@@ -215,7 +215,7 @@ fn series(body: &mut String, campaign: &Campaign) {
     );
     let curves = [
         (&campaign.fuel, "fuel", "Costliest input so far"),
-        (&campaign.edges, "edges", "Edges reached so far"),
+        (&campaign.edges, "edges", "Edges of the inputs kept so far"),
     ];
     for (points, label, caption) in curves {
         if points.is_empty() {

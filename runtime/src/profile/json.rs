@@ -1,10 +1,14 @@
-//! A profile as JSON, one object a line: runs, functions, lines, blocks, stacks, and a summary last.
+//! A profile as JSON, one object a line: runs, functions, lines, blocks, stacks, the course of the campaign whose
+//! corpus it is, the law by which the cost of an input grows, and a summary last.
 
 use sandglass_instrument::CostModel;
 use serde::Serialize;
 
+use super::campaign::Campaign;
+use super::html::{Law, Page};
 use super::tree::Side;
-use super::{Profile, Run, heap_bytes, peaks};
+use super::{Run, heap_bytes, peaks};
+use crate::growth;
 use crate::store::record::is_plain;
 
 #[derive(Serialize)]
@@ -54,6 +58,27 @@ enum Record<'a> {
         #[serde(flatten)]
         before: Option<Before>,
     },
+    /// How far a campaign was: `fuel` of the costliest input kept by then, or `edges` that were reached.
+    Point {
+        curve: &'static str,
+        execs: u64,
+        value: u64,
+    },
+    /// Inputs that a campaign kept for one reason.
+    Kept {
+        reason: &'a str,
+        inputs: u64,
+        new_edges: u64,
+        fuel_max: u64,
+    },
+    /// A guidance's operator or rule, and what it led to.
+    Rule {
+        name: &'a str,
+        children: u64,
+        finds: u64,
+    },
+    /// Why an input has no law; of those that are, see `growth::json`.
+    Law { why: &'a str },
     Summary {
         target: &'a str,
         target_hash: &'a str,
@@ -82,7 +107,8 @@ struct Before {
 }
 
 /// The lines, without line ends.
-pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
+pub fn json(page: &Page<'_>, target: &str, target_hash: &str) -> Vec<String> {
+    let profile = page.profile;
     let is_compared = !profile.base.is_empty();
     let before = |own: [u64; 2], inclusive: Option<[u64; 2]>, calls: [u64; 2]| {
         is_compared.then(|| Before {
@@ -146,6 +172,8 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
             before: before(node.own, None, node.calls),
         })
     }));
+    lines.extend(page.campaign.iter().flat_map(course));
+    lines.extend(page.law.iter().flat_map(law));
     let fuel_max = profile.runs.iter().map(|run| run.fuel).max();
     let most = peaks(&profile.runs);
     lines.push(text(&Record::Summary {
@@ -162,6 +190,45 @@ pub fn json(profile: &Profile, target: &str, target_hash: &str) -> Vec<String> {
         base_fuel: profile.total(Side::Before),
     }));
     lines
+}
+
+/// What a campaign came to, and when.
+fn course(campaign: &Campaign) -> Vec<String> {
+    let curves = campaign.curves().into_iter();
+    let points = curves.flat_map(|(curve, points)| {
+        points.iter().map(move |&(execs, value)| Record::Point {
+            curve,
+            execs,
+            value,
+        })
+    });
+    let kept = campaign.reasons.iter().map(|(reason, kept)| Record::Kept {
+        reason,
+        inputs: kept.inputs,
+        new_edges: kept.new_edges,
+        fuel_max: kept.fuel_max,
+    });
+    let rules = campaign.operators.iter().map(|rule| Record::Rule {
+        name: &rule.name,
+        children: rule.trials,
+        finds: rule.finds,
+    });
+    points
+        .chain(kept)
+        .chain(rules)
+        .map(|line| text(&line))
+        .collect()
+}
+
+fn law(law: &Result<Law, String>) -> Vec<String> {
+    match law {
+        Ok(law) => {
+            let mut lines = growth::json::lines(&law.report);
+            lines.push(growth::json::total_law(&law.report));
+            lines
+        }
+        Err(why) => vec![text(&Record::Law { why })],
+    }
 }
 
 fn text(line: &Record<'_>) -> String {

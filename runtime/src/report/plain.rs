@@ -64,12 +64,17 @@ impl Plain {
 
     fn slow(&mut self, slow: &Slow) {
         self.sink.line(&format!(
-            "SLOW at execution {}: {} bytes cost {} fuel, {} times what their size explains",
+            "{} at execution {}: {} cost {} fuel, {} times what {} size explains",
+            if slow.again { "SLOWER" } else { "SLOW" },
             number(slow.trial + 1),
-            slow.bytes,
+            plural(slow.bytes, "byte"),
             number(slow.fuel),
             slow.fuel / slow.expected.max(1),
+            if slow.bytes == 1 { "its" } else { "their" },
         ));
+        for frame in slow.stack.iter().filter(|_| !slow.again) {
+            self.sink.line(&format!("    {}", printable(frame)));
+        }
         self.replay_line(&slow.folder);
     }
 

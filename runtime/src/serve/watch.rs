@@ -240,7 +240,7 @@ impl Digest {
                 self.at(now, finding.trial, finding.elapsed_ms);
             }
             Event::Slow(slow) => {
-                now.slow += 1;
+                now.slow += u64::from(!slow.again);
                 self.at(now, slow.trial, slow.elapsed_ms);
             }
             Event::Summary(summary) => {

@@ -37,13 +37,19 @@ pub fn write(tmp: &Path, path: &Path, bytes: &[u8], durability: Durability) -> R
 }
 
 /// Moves a finished folder of files into place and forces the move to disk.
-/// An older folder of that name is replaced.
+/// An older folder of that name is moved beside `from` first, and removed when the new one is there: between two
+/// renames, and no longer, there is neither.
 pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
     sync_folder(from)?;
-    if to.exists() {
-        fs::remove_dir_all(to).map_err(|e| io(to, "replace", &e))?;
+    let older = from.with_extension("older");
+    let is_replaced = to.exists();
+    if is_replaced {
+        fs::rename(to, &older).map_err(|e| io(to, "replace", &e))?;
     }
     fs::rename(from, to).map_err(|e| io(to, "rename into place", &e))?;
+    if is_replaced {
+        fs::remove_dir_all(&older).map_err(|e| io(&older, "remove", &e))?;
+    }
     sync_parent(to, Durability::Machine)
 }
 

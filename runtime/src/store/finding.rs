@@ -12,13 +12,14 @@
 //! No field depends on time, place or the number of workers: two equal
 //! campaigns write equal folders.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use sandglass_engine::ChoiceSequence;
 use sandglass_engine::choice::text::from_text;
 use sandglass_engine::guidance::MadeBy;
+use sandglass_engine::{ChoiceSequence, by_the_byte};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Limits, Options};
 use serde::{Deserialize, Serialize};
@@ -155,7 +156,7 @@ impl FindingFiles {
     pub(crate) fn write(&self, tmp: &Path, findings: &Path) -> Result<()> {
         let name = self.record.folder_name();
         let place = findings.join(&name);
-        if place.join("finding.json").exists() {
+        if place.join("finding.json").exists() && !self.replaces(&place) {
             return Ok(());
         }
         let beside = tmp.join(&name);
@@ -179,6 +180,19 @@ impl FindingFiles {
         atomic::rename_folder(&beside, &place)
     }
 
+    /// Whether it is a slow input that takes the place of another: it costs more by the byte, and no user has put
+    /// anything into that one's folder: a decision, a budget, a smaller input.
+    fn replaces(&self, place: &Path) -> bool {
+        let is_costlier = || {
+            read(place).is_ok_and(|(there, _)| {
+                let now = (self.record.fuel, self.record.input_bytes);
+                let is_untouched = there.budget.is_none();
+                is_untouched && by_the_byte(now, (there.fuel, there.input_bytes)).is_gt()
+            })
+        };
+        self.record.kind == "slow" && is_ours_alone(place) && is_costlier()
+    }
+
     /// The script that replays this finding. It names its own folder by `$0`,
     /// so that equal campaigns in different folders write equal findings.
     fn script(&self) -> String {
@@ -187,6 +201,17 @@ impl FindingFiles {
             quote(&self.target_path)
         )
     }
+}
+
+/// The files that we write into a folder.
+const FILES: [&str; 5] = ["input", "choices", "finding.json", "stack.txt", "repro"];
+
+/// Whether there is nothing else in it.
+fn is_ours_alone(folder: &Path) -> bool {
+    let is_ours = |name: &OsStr| FILES.iter().any(|file| name == *file);
+    fs::read_dir(folder).is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name())))
+    })
 }
 
 /// The choices of a finding's folder; `None` if it has none. Errs as [`read`].
@@ -324,6 +349,51 @@ pub(crate) mod tests {
             error.contains("expected") && error.contains("finding.json"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_slow_input_gives_way_to_one_that_costs_more_by_the_byte() {
+        let root = tempfile::tempdir().unwrap();
+        let tmp = root.path().join("tmp");
+        fs::create_dir(&tmp).unwrap();
+        let slow = |input: &[u8], fuel| {
+            let finding = sample();
+            FindingFiles {
+                input: input.to_vec(),
+                record: FindingRecord {
+                    kind: "slow".into(),
+                    key: "01".into(),
+                    fuel,
+                    ..FindingRecord::of(input, finding.record.limits)
+                },
+                ..finding
+            }
+        };
+        let folder = root.path().join("slow-01");
+        let there = || read(&folder).unwrap().1;
+        let write = |finding: FindingFiles| finding.write(&tmp, root.path()).unwrap();
+        write(slow(b"aaa", 400));
+        // As much by the byte, less, and more.
+        write(slow(b"aaaaaaa", 800));
+        write(slow(b"a", 199));
+        assert_eq!(there(), b"aaa");
+        write(slow(b"a", 201));
+        assert_eq!(there(), b"a");
+        assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0);
+        // What a user has put there stays, with what it is about.
+        fs::write(folder.join("triage.toml"), "decision = \"ignored\"\n").unwrap();
+        write(slow(b"b", 9_000));
+        assert_eq!(there(), b"a");
+        fs::remove_file(folder.join("triage.toml")).unwrap();
+        let path = folder.join("finding.json");
+        let json = fs::read_to_string(&path).unwrap();
+        let budget = json.replace("\"fuel\": 201,", "\"fuel\": 201,\n  \"budget\": 300,");
+        fs::write(&path, budget).unwrap();
+        write(slow(b"b", 9_000));
+        assert_eq!(there(), b"a");
+        fs::write(&path, json).unwrap();
+        write(slow(b"b", 9_000));
+        assert_eq!(there(), b"b");
     }
 
     #[test]

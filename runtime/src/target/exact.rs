@@ -9,7 +9,7 @@ use sandglass_engine::{Detail, Exit, GeneratorFault, Outcome, Variant};
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{Build, Limits, MemoryFault, RawFrame, Sandbox};
 
-use super::Target;
+use super::{Costliest, Target};
 use crate::campaign::Replayer;
 use crate::memory::Memory;
 use crate::said::Said;
@@ -138,6 +138,7 @@ impl Exact {
 pub struct Replays {
     exact: Exact,
     watching: Exact,
+    costliest: Costliest,
 }
 
 impl Replays {
@@ -146,6 +147,7 @@ impl Replays {
         Replays {
             exact: Exact::new(target, limits),
             watching: Exact::watching(target, limits),
+            costliest: Costliest::new(target, limits),
         }
     }
 }
@@ -156,6 +158,10 @@ impl Replayer for Replays {
             Variant::Fast | Variant::Compares => self.exact.ending(exit, detail),
             Variant::Heap => self.watching.ending(exit, detail),
         }
+    }
+
+    fn costliest(&mut self, detail: &Detail) -> Result<Ending> {
+        self.costliest.stack(detail)
     }
 }
 

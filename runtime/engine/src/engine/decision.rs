@@ -4,7 +4,7 @@ use crate::choice::ChoiceSequence;
 use crate::corpus::{Reason, TestcaseId};
 use crate::finding::FindingKey;
 use crate::guidance::MadeBy;
-use crate::trial::{Exit, Variant};
+use crate::trial::{Exit, StackKey, Variant};
 
 /// What the engine made of a trial. Boring trials have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +52,13 @@ pub enum Decision {
         /// The trial, counted from 0 over the campaign.
         trial: u64,
     },
-    /// An input that costs far more than its size leads one to expect.
+    /// An input that costs far more than its size leads one to expect: the first whose fuel is spent
+    /// most in this stack, or one that costs more by the byte.
     Slow {
+        /// The stack that spent most; the site, which is 0, if nobody knows.
+        stack: StackKey,
+        /// Whether it is the first of this stack.
+        first: bool,
         /// What it cost.
         fuel: u64,
         /// What the corpus led one to expect.

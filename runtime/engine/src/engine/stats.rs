@@ -18,7 +18,7 @@ pub struct Stats {
     pub findings: u64,
     /// Different keys of findings.
     pub unique_findings: u64,
-    /// Inputs reported as slow.
+    /// Stacks that slow inputs spend most of their fuel in.
     pub slow_findings: u64,
     /// Probes hit by any run that was no finding.
     pub edges: u32,

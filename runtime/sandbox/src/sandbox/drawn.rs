@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Outcome};
 use sandglass_instrument::layout;
 
-use super::{RawFrame, Sandbox, answered};
+use super::{Profiled, RawFrame, Sandbox, answered};
 use crate::heap::MemoryFault;
 
 /// What one run of a generator made.
@@ -106,6 +106,17 @@ impl Sandbox {
             detail.input = input;
         }
         outcome
+    }
+
+    /// Runs a generator or property and says which call stacks spent its fuel.
+    ///
+    /// # Panics
+    /// When the program was not built to ([`Build::Profile`](crate::Build::Profile)).
+    pub fn profile_drawn(&mut self, drawing: Drawing) -> Profiled {
+        let (exit, site, _) = self.enter(drawing, false);
+        let outcome = self.observe(&[], exit, site, None, true);
+        self.live_mut().store.data_mut().draws.take();
+        self.profiled(outcome)
     }
 
     /// Runs a generator or property and reports all there is.

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use sandglass_exchange::{
     Beat, Cursor, Entry, EntryId, Error, Exchange, Hash, Key, Offered, WorkerId,
@@ -166,8 +166,9 @@ pub(super) struct Link {
     there: BTreeSet<Short>,
     /// What the campaign was given.
     passed: BTreeSet<Short>,
-    /// Folders of findings that were told in this stay, and how many there were then.
-    told: BTreeSet<OsString>,
+    /// Folders of findings that were told in this stay, as of when, and how many there were then. A slow input gives
+    /// way to one that costs more.
+    told: BTreeSet<(OsString, Option<SystemTime>)>,
     told_to: Option<u64>,
     /// When it gave its last sign of life in this stay.
     beaten: Option<Instant>,
@@ -422,8 +423,9 @@ impl Link {
         // Without the folder there is no finding.
         let folders = std::fs::read_dir(&self.findings).into_iter().flatten();
         for folder in folders.flatten() {
-            let name = folder.file_name();
-            if self.told.contains(&name) {
+            let changed = folder.metadata().and_then(|meta| meta.modified()).ok();
+            let form = (folder.file_name(), changed);
+            if self.told.contains(&form) {
                 continue;
             }
             let Some((key, finding)) = finding::read(&folder.path(), self.module, &self.me) else {
@@ -437,7 +439,7 @@ impl Link {
                 }
                 Err(error) => return Err(error.into()),
             }
-            self.told.insert(name);
+            self.told.insert(form);
         }
         Ok(())
     }

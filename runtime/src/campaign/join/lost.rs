@@ -3,8 +3,8 @@
 //! In: the folder of findings as it was when the session began. Out: inputs that are to be run as those of
 //! others are, so that what they show is judged, told and counted. A campaign alone repeats what followed its
 //! last checkpoint, and comes upon them again; one that others gave something need not. So a finding is lost
-//! when its trial is behind us and the engine does not know it. Slow inputs have no name that the engine
-//! knows: they stay in the folder, and are offered, but not counted again.
+//! when its trial is behind us and the engine does not know it. Slow inputs that were named after themselves, as
+//! they were once, are run again in each session.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Lost {
         let read = folders.filter_map(|entry| {
             let folder = entry.path();
             let (record, _) = finding::read(&folder).ok()?;
-            (record.kind != "slow").then(|| (record.trial, record.folder_name(), folder))
+            Some((record.trial, record.folder_name(), folder))
         });
         let mut waiting: Vec<_> = read.collect();
         waiting.sort_unstable_by(|a, b| b.cmp(a));
@@ -37,8 +37,10 @@ impl Lost {
         let execs = engine.stats().execs;
         loop {
             let (_, name, folder) = self.waiting.pop_if(|(trial, ..)| *trial < execs)?;
-            let mut known = engine.findings().iter();
-            if !known.any(|(key, _)| key.to_string() == name) {
+            let mut known = engine.findings().iter().map(|(key, _)| key.to_string());
+            let slow = engine.slow_findings().iter();
+            let mut slow = slow.map(|(stack, _)| format!("slow-{:016x}", stack.0));
+            if !known.any(|known| known == name) && !slow.any(|slow| slow == name) {
                 return Some(folder);
             }
         }

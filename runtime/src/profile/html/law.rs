@@ -72,7 +72,7 @@ fn members(body: &mut String, report: &Report) {
 
 fn functions(body: &mut String, report: &Report) {
     let total: u64 = report.functions.iter().map(|function| function.fuel).sum();
-    let columns = ["@function", "#own in the largest", "#", "law", "tier"];
+    let columns = ["@function", "#own in the largest", "#", "~law", "tier"];
     let rows = report.functions.iter().take(ROWS_MAX).map(|function| {
         vec![
             escape(&printable(&function.name)),

@@ -146,6 +146,8 @@ fn rich() -> Vec<Event> {
         expected: 1_000,
         folder: "findings/slow-01".into(),
         bytes: 9,
+        stack: vec!["#0 spin".into()],
+        again: false,
         elapsed_ms: 1,
     }));
     events.push(Event::Pulse(Pulse {

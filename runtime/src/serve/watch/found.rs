@@ -53,6 +53,8 @@ impl Found {
             let name = entry.file_name();
             // One that was incomplete may be whole by now.
             let known = before.remove(&name).flatten();
+            // A slow input gives way to one that costs more.
+            let known = known.filter(|one| !one.is_slow());
             let one = known.or_else(|| FoundOne::read(&entry.path()));
             self.all.insert(name, one);
         }

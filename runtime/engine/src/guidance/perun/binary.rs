@@ -3,17 +3,17 @@
 //! In: lines of bytes. Out: the same lines with one change. Defects D5 (B.6) and D7 (B.5) are here.
 
 use super::lines::Lines;
-use super::rules::Edit;
+use super::rules::BuiltIn;
 use crate::rng::Rng;
 
-/// In order: B.1 to B.6.
-pub(super) const RULES: [Edit; 6] = [
-    remove_zero_byte,
-    insert_zero_byte,
-    insert_byte,
-    remove_byte,
-    swap_bytes,
-    flip_bit,
+/// In the order in which Perun lists them.
+pub(super) const RULES: [BuiltIn; 6] = [
+    ("B.1", remove_zero_byte),
+    ("B.2", insert_zero_byte),
+    ("B.3", insert_byte),
+    ("B.4", remove_byte),
+    ("B.5", swap_bytes),
+    ("B.6", flip_bit),
 ];
 
 /// B.1: a line without one of its zero bytes.

@@ -8,15 +8,15 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::lines::Lines;
-use super::rules::Edit;
+use super::rules::BuiltIn;
 use crate::rng::Rng;
 
-/// In the order in which Perun lists them: D.3, D.2, D.1, D.4.
-pub(super) const RULES: [Edit; 4] = [
-    remove_attribute_value,
-    remove_attribute_name,
-    remove_attribute,
-    remove_tag,
+/// In the order in which Perun lists them, which is not that of their names.
+pub(super) const RULES: [BuiltIn; 4] = [
+    ("D.3", remove_attribute_value),
+    ("D.2", remove_attribute_name),
+    ("D.1", remove_attribute),
+    ("D.4", remove_tag),
 ];
 
 /// What D.1 to D.4 look for.

@@ -12,6 +12,9 @@ use crate::rng::Rng;
 /// What one repetition of a built-in rule does.
 pub(super) type Edit = fn(&mut Lines<'_>, &mut Rng);
 
+/// A built-in rule: its name in Perun's documentation, and what it does.
+pub(super) type BuiltIn = (&'static str, Edit);
+
 /// Where the D rules end, where the T rules do, and how many built-in rules there are.
 const D: u32 = markup::RULES.len() as u32;
 const T: u32 = D + text::RULES.len() as u32;
@@ -33,13 +36,11 @@ pub(super) fn of_family(family: Family, customs: usize) -> impl Iterator<Item = 
     (BUILT_IN..BUILT_IN + customs as u32).chain(built_in)
 }
 
-/// As Perun's documentation counts them; the user's by their order.
+/// As Perun's documentation calls it; the user's by their order.
 pub(super) fn name(rule: Rule) -> String {
-    match rule {
-        0..D => format!("D.{}", rule + 1),
-        D..T => format!("T.{}", rule - D + 1),
-        T..BUILT_IN => format!("B.{}", rule - T + 1),
-        _ => format!("custom {}", rule - BUILT_IN + 1),
+    match rule.checked_sub(BUILT_IN) {
+        None => built_in(rule).0.to_owned(),
+        Some(custom) => format!("custom {}", custom + 1),
     }
 }
 
@@ -72,7 +73,7 @@ impl Maker<'_> {
                     if lines.is_full() {
                         break;
                     }
-                    edit(rule)(&mut lines, rng);
+                    built_in(rule).1(&mut lines, rng);
                 }
             }
         }
@@ -90,12 +91,11 @@ impl Maker<'_> {
     }
 }
 
-fn edit(rule: Rule) -> Edit {
-    let of = |rules: &[Edit], first: u32| rules[(rule - first) as usize];
+fn built_in(rule: Rule) -> BuiltIn {
     match rule {
-        0..D => of(&markup::RULES, 0),
-        D..T => of(&text::RULES, D),
-        _ => of(&binary::RULES, T),
+        0..D => markup::RULES[rule as usize],
+        D..T => text::RULES[(rule - D) as usize],
+        _ => binary::RULES[(rule - T) as usize],
     }
 }
 
@@ -137,13 +137,9 @@ pub(super) mod tests {
     }
 
     /// The number of a built-in rule.
-    fn number(edit: Edit) -> Rule {
-        let rules = markup::RULES
-            .iter()
-            .chain(&text::RULES)
-            .chain(&binary::RULES);
-        let found = { rules }.position(|&rule| std::ptr::fn_addr_eq(rule, edit));
-        found.expect("it is built in") as Rule
+    fn number(wanted: &str) -> Rule {
+        let found = (0..BUILT_IN).find(|&rule| name(rule) == wanted);
+        found.unwrap_or_else(|| panic!("no rule is called {wanted}"))
     }
 
     #[test]
@@ -155,10 +151,72 @@ pub(super) mod tests {
             Vec::from_iter([25, 26].into_iter().chain(0..19))
         );
         assert_eq!(of(Family::Binary, 1), [25, 19, 20, 21, 22, 23, 24]);
-        assert_eq!((number(text::RULES[0]), number(binary::RULES[5])), (4, 24));
-        for rule in 0..BUILT_IN {
-            assert_eq!(number(edit(rule)), rule);
+        // The specification of Perun, §1.2.
+        let order = "D.3 D.2 D.1 D.4 T.4 T.10 T.3 T.1 T.8 T.12 T.11 T.9 T.2 T.6 T.7 T.5 T.13 T.14 T.15 B.1 B.2 B.3 B.4 B.5 B.6";
+        let names: Vec<String> = (0..BUILT_IN).map(name).collect();
+        assert_eq!(names.join(" "), order);
+        assert_eq!(name(BUILT_IN), "custom 1");
+    }
+
+    /// The specification of Perun, §1.5: what one repetition of each rule makes of a line, a run of 100 to
+    /// 1,000 spaces written as `_`. The two that write any byte are below.
+    const EFFECTS: [(&str, &str, &[&str]); 23] = [
+        ("T.1", "ab\n", &["abab\n"]),
+        ("T.2", "a\nb\n", &["a\na\nb\n", "a\nb\nb\n", "b\na\nb\n"]),
+        ("T.3", "ab\n", &["\nab\n", "a\nb\n", "ab\n\n"]),
+        ("T.5", "a\n", &[A_HUNDRED_TIMES]),
+        ("T.6", "b a c\n", &["a b c\n"]),
+        ("T.7", "b a c\n", &["c b a\n"]),
+        ("T.8", "ab\n", &["ab_\n"]),
+        ("T.9", "ab\n", &["_ab\n"]),
+        ("T.10", "ab\n", &["_ab\n", "a_b\n", "ab_\n"]),
+        ("T.11", "a b\n", &["a          b\n"]),
+        ("T.12", "a b", &["ab\n"]),
+        ("T.13", "a\nb\n", &["a\n", "b\n"]),
+        ("T.14", "ab aab\n", &[" a\n", "ab \n"]),
+        ("T.15", "ab", &["a", "b"]),
+        ("B.1", "\0a", &["a"]),
+        ("B.2", "a", &["\0a"]),
+        ("B.4", "ab", &["a", "b"]),
+        ("B.5", "ab", &["ab", "ba"]),
+        ("B.6", "a", &["!", "A", "`", "c", "e", "i", "q", "\u{e1}"]),
+        ("D.1", "<a b=\"c\">", &["<a >"]),
+        ("D.2", "<a b=\"c\">", &["<a \"c\">"]),
+        ("D.3", "<a b=\"c\">", &["<a b=\"\">"]),
+        ("D.4", "<a b=\"c\">", &[""]),
+    ];
+
+    /// What T.5 makes of a word `a`.
+    const A_HUNDRED_TIMES: &str = concat!(
+        "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a ",
+        "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a ",
+        "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a\n",
+    );
+
+    #[test]
+    fn every_rule_has_the_name_of_what_it_does() {
+        let spaces = regex::Regex::new(" {100,1000}").unwrap();
+        let made = |wanted: &str, line: &str| {
+            let made = all_of(built_in(number(wanted)).1, line, false);
+            let made = made.iter().map(|line| spaces.replace_all(line, "_"));
+            BTreeSet::from_iter(made.map(String::from))
+        };
+        for (name, line, expected) in EFFECTS {
+            let expected = BTreeSet::from_iter(expected.iter().map(ToString::to_string));
+            assert_eq!(made(name, line), expected, "{name} of {line:?}");
         }
+        // A byte for the only one there is, and a byte before it.
+        let is_any = |made: BTreeSet<String>, bytes| {
+            made.len() > 200 && made.iter().all(|made| made.chars().count() == bytes)
+        };
+        assert!(is_any(made("T.4", "a"), 1));
+        assert!(is_any(made("B.3", "a"), 2));
+        // Each letter is of a family, so that rules which do the same are told apart.
+        let letters =
+            |family| BTreeSet::from_iter(of_family(family, 0).map(|rule| name(rule).remove(0)));
+        assert_eq!(letters(Family::Binary), BTreeSet::from(['B']));
+        assert_eq!(letters(Family::Text), BTreeSet::from(['T']));
+        assert_eq!(letters(Family::Markup), BTreeSet::from(['D', 'T']));
     }
 
     #[test]
@@ -166,14 +224,14 @@ pub(super) mod tests {
         // T.9: between 100 and 10,000 spaces, on average 5.5 × 550.
         let mut maker = maker(&[], false);
         (maker.chars_max, maker.bytes_max) = (20_000, 20_000);
-        let grown: Vec<usize> = mutants(maker, "ab\n", number(text::RULES[7]))
+        let grown: Vec<usize> = mutants(maker, "ab\n", number("T.9"))
             .into_iter()
             .map(|mutant| mutant.expect("it grew").len() - 3)
             .collect();
         let mean = grown.iter().sum::<usize>() / grown.len();
         assert!((2_850..3_200).contains(&mean), "{mean}");
         // T.1: exactly 2 to 1,024 times the body, each as often.
-        let doubled = mutants(maker, "a\n", number(text::RULES[3]));
+        let doubled = mutants(maker, "a\n", number("T.1"));
         for power in 1..=10 {
             let wanted = (1 << power) + 1;
             let times = doubled
@@ -186,14 +244,10 @@ pub(super) mod tests {
 
     #[test]
     fn mutants_are_cut_at_the_limit_and_differ_from_their_parent() {
-        let cut = mutants(
-            maker(&[], false),
-            &"a".repeat(1_999),
-            number(text::RULES[3]),
-        );
+        let cut = mutants(maker(&[], false), &"a".repeat(1_999), number("T.1"));
         assert!(cut.iter().flatten().all(|mutant| mutant.len() == 2_000));
         // T.11 finds no space.
-        let same = mutants(maker(&[], false), "ab\n", number(text::RULES[6]));
+        let same = mutants(maker(&[], false), "ab\n", number("T.11"));
         assert!(same.iter().all(|mutant| mutant.is_none()));
     }
 
@@ -201,13 +255,13 @@ pub(super) mod tests {
     fn mutants_in_the_making_stay_small() {
         // T.5 would make a gigabyte of a word of this length.
         let parent = "a".repeat(1_000);
-        for rule in [3, 11] {
+        for rule in ["T.1", "T.5"].map(number) {
             let characters = Characters::of_bytes(parent.as_bytes());
             for seed in 0..100 {
                 let mut lines = Lines::new(&characters, 1_000, false);
                 let mut rng = Rng::new(seed);
                 while !lines.is_full() {
-                    text::RULES[rule](&mut lines, &mut rng);
+                    built_in(rule).1(&mut lines, &mut rng);
                 }
                 assert!(lines.chars() <= 2 * lines.room() + 1_001);
             }
@@ -218,7 +272,7 @@ pub(super) mod tests {
     /// it in 85 of 100 cases.
     #[test]
     fn removing_bytes_from_an_empty_line_loses_the_mutant() {
-        let rule = number(binary::RULES[3]);
+        let rule = number("B.4");
         let lost = mutants(maker(&[], true), "a\n", rule);
         let lost_of_one_line = lost.iter().filter(|mutant| mutant.is_none()).count();
         // One line of two bytes: three or more removals.
@@ -235,7 +289,7 @@ pub(super) mod tests {
     fn flipped_bits_grow_in_compat_mode_only() {
         let line = "abcdefghijklmnopqrst";
         for (is_compat, expected) in [(false, 0..1), (true, 440..530)] {
-            let flipped = mutants(maker(&[], is_compat), line, number(binary::RULES[5]));
+            let flipped = mutants(maker(&[], is_compat), line, number("B.6"));
             let grown = flipped
                 .iter()
                 .flatten()
@@ -252,7 +306,7 @@ pub(super) mod tests {
         let grows = |parent: Characters| {
             let maker = maker(&[], true);
             let mut lengths = (0..100).filter_map(|seed| {
-                let mutant = maker.mutant(&parent, b"ab\n", 4, &mut Rng::new(seed));
+                let mutant = maker.mutant(&parent, b"ab\n", number("T.4"), &mut Rng::new(seed));
                 mutant.map(|mutant| mutant.len())
             });
             lengths.any(|len| len > 3)

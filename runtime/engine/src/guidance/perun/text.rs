@@ -5,27 +5,26 @@
 use std::cmp::Ordering;
 
 use super::lines::Lines;
-use super::rules::Edit;
+use super::rules::BuiltIn;
 use crate::rng::Rng;
 
-/// In the order in which Perun lists them: T.4, T.10, T.3, T.1, T.8, T.12, T.11, T.9, T.2, T.6, T.7,
-/// T.5, T.13, T.14, T.15.
-pub(super) const RULES: [Edit; 15] = [
-    change_character,
-    insert_whitespace,
-    divide_line,
-    double_line,
-    append_whitespace,
-    bloat_words,
-    repeat_whitespace,
-    prepend_whitespace,
-    duplicate_line,
-    sort_line,
-    reverse_sort_line,
-    repeat_word,
-    delete_line,
-    delete_word,
-    delete_character,
+/// In the order in which Perun lists them, which is not that of their names.
+pub(super) const RULES: [BuiltIn; 15] = [
+    ("T.4", change_character),
+    ("T.10", insert_whitespace),
+    ("T.3", divide_line),
+    ("T.1", double_line),
+    ("T.8", append_whitespace),
+    ("T.12", bloat_words),
+    ("T.11", repeat_whitespace),
+    ("T.9", prepend_whitespace),
+    ("T.2", duplicate_line),
+    ("T.6", sort_line),
+    ("T.7", reverse_sort_line),
+    ("T.5", repeat_word),
+    ("T.13", delete_line),
+    ("T.14", delete_word),
+    ("T.15", delete_character),
 ];
 
 /// How often T.5 repeats a word, and how many spaces T.11 replaces.
