@@ -1,8 +1,10 @@
 //! The same fuel on every run, whatever compiles the program: `tests/fuel/vectors.txt` has that of
 //! checked-in programs on checked-in inputs, in both units, and Cranelift's levels of optimisation agree.
 //!
-//! A change to a cost comes with a new `COST_VERSION`; then `BLESS=1` accepts what comes out now.
+//! A line is a guest, which of its inputs, a hash of both, and the fuel in each unit. A change to a cost comes with a new
+//! `COST_VERSION`; then `BLESS=1` accepts what comes out now. Without one it accepts other guests and inputs only.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,17 +84,24 @@ fn fuel_is_that_of_the_table_of_this_version() {
         for guest in guests() {
             let fuel = |cost| fuel(&guest, cost).unwrap_or_default();
             let [plain, native] = [CostModel::Plain, CostModel::Native].map(fuel);
-            for (nth, (plain, native)) in plain.iter().zip(native).enumerate() {
-                let _ = writeln!(found, "{} {nth} {plain} {native}", guest.name);
+            let fuel = plain.iter().zip(native).zip(&guest.inputs);
+            for (nth, ((plain, native), input)) in fuel.enumerate() {
+                let hash = hash(&guest.wasm, input);
+                let _ = writeln!(found, "{} {nth} {hash} {plain} {native}", guest.name);
             }
         }
     });
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuel/vectors.txt");
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
     if std::env::var_os("BLESS").is_some() {
+        let changed = changed_within_a_version(&expected, &found);
+        assert!(
+            changed.is_empty(),
+            "the same guests and inputs cost something else: a new COST_VERSION first. {changed:?}"
+        );
         std::fs::write(&path, found).expect("the folder can be written");
         return;
     }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
     let changed = found
         .lines()
         .zip(expected.lines())
@@ -101,6 +110,43 @@ fn fuel_is_that_of_the_table_of_this_version() {
         found == expected,
         "fuel changed, and COST_VERSION with it? then BLESS=1. First: {changed:?}"
     );
+}
+
+/// Of a guest and an input.
+fn hash(wasm: &[u8], input: &[u8]) -> String {
+    let mut hashing = blake3::Hasher::new();
+    hashing.update(blake3::hash(wasm).as_bytes()).update(input);
+    hashing.finalize().to_hex()[..8].to_owned()
+}
+
+/// Lines of `new` whose guest and input cost something else in `old`, if both are of one version of the costs.
+fn changed_within_a_version<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
+    if old.lines().next() != new.lines().next() {
+        return Vec::new();
+    }
+    // The guest, which input, and the hash; then what it costs.
+    fn split(line: &str) -> Option<(&str, &str)> {
+        let (end, _) = line.match_indices(' ').nth(2)?;
+        Some(line.split_at(end))
+    }
+    let costs: BTreeMap<&str, &str> = old.lines().filter_map(split).collect();
+    let is_changed = |line: &&str| {
+        split(line).is_some_and(|(of, cost)| costs.get(of).is_some_and(|old| *old != cost))
+    };
+    new.lines().filter(is_changed).collect()
+}
+
+#[test]
+fn figures_of_a_version_stay() {
+    let old = "costs 1\na 0 01234567 5 6\nb 0 89abcdef 7 8\n";
+    let new =
+        |version, a, b| format!("costs {version}\na 0 01234567 {a}\nb 0 {b}\nc 0 00000000 1 1\n");
+    let changed = |new: &str| changed_within_a_version(old, new).join(";");
+    assert_eq!(changed(&new(1, "5 6", "89abcdef 7 8")), "");
+    assert_eq!(changed(&new(1, "5 7", "89abcdef 7 8")), "a 0 01234567 5 7");
+    // Another module of the same name, and a new version.
+    assert_eq!(changed(&new(1, "5 6", "fedcba98 9 9")), "");
+    assert_eq!(changed(&new(2, "5 7", "89abcdef 9 9")), "");
 }
 
 /// Fuel of each input as an engine of that level counts it, each in a fresh instance; nothing for a

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 pub const SUBJECTS: &[&str] = &[
     "empty",
     "json-small",
+    "bzip2",
     "cjson",
     "expat",
     "expat-old",
@@ -37,6 +38,8 @@ pub const SUBJECTS: &[&str] = &[
     "zlib",
     "zlib-header",
     "zlib-header-old",
+    "libcxx-email",
+    "libcxx-java",
     "libcxx-trim",
     "onig-email",
     "onig-java",

@@ -3,7 +3,10 @@
 //! Plain counting is the default. It counts the operators of the *original* module that do
 //! something: structure (`block`, `loop`, `end`, `else`), `nop` and `drop` are free, which also
 //! makes the count immune to walrus dropping and reordering them. Bulk operators cost one plus
-//! one per eight bytes (or per element of a table), host calls one plus what the host says.
+//! one per eight bytes (or per element of a table), host calls one plus what the host says. `memory.grow`
+//! and `table.grow` cost one whatever the size: a new page is an address until it is written, by stores that
+//! count, and memory and tables (of a million elements at most) have limits, so neither hides much work. To
+//! charge them would be another version of the costs, and the figures that are recorded would mean something else.
 //!
 //! A named table of weights takes the place of the ones. What goes by size stays as it is: the host
 //! and the charge for bulk work do not know which table a module was built with.

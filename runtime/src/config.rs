@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use sandglass_engine::guidance::{InputKind, sandglass};
-use sandglass_engine::{ALL, Settings, Spec, Token, dictionary, find};
+use sandglass_engine::{ALL, SettingKind, Settings, Spec, Token, dictionary, find};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
@@ -35,6 +35,9 @@ const WORKERS_MAX: usize = 256;
 
 /// A dictionary's size at most.
 const DICT_BYTES_MAX: u64 = 16 << 20;
+
+/// Size of a file that a setting is read from at most.
+const SETTING_BYTES_MAX: u64 = 1 << 20;
 
 /// A campaign that can be run.
 #[derive(Debug)]
@@ -87,12 +90,13 @@ impl CampaignConfig {
     /// Checks the arguments of `sandglass fuzz`.
     pub fn new(args: FuzzArgs) -> Result<CampaignConfig> {
         let named = named_guidance(args.guidance.as_deref())?;
-        let settings = settings(&args.settings)?;
+        let mut settings = settings(&args.settings)?;
         check_workers(args.workers)?;
         let wanted = wanted_limits(&args.guest.limits)?;
         let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
         let generator = read_generator(&args.guest, &module, wanted.limits.memory_bytes)?;
         let guidance = guidance(named, &module, generator.is_some())?;
+        read_settings(guidance, &mut settings)?;
         check_settings(guidance, &settings)?;
         if args.plateau.is_some() && !guidance.coverage {
             return Err(with_next(
@@ -412,6 +416,28 @@ fn settings(given: &[String]) -> Result<BTreeMap<String, String>> {
         }
     }
     Ok(settings)
+}
+
+/// A setting that is text may be in a file: `KEY=@FILE`.
+fn read_settings(spec: &Spec, settings: &mut BTreeMap<String, String>) -> Result<()> {
+    for setting in spec.settings {
+        let Some(value) = settings.get_mut(setting.name) else {
+            continue;
+        };
+        let path = value.strip_prefix('@').filter(|path| !path.is_empty());
+        if let (SettingKind::Text { .. }, Some(path)) = (setting.kind, path) {
+            *value = read_setting(Path::new(path))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_setting(path: &Path) -> Result<String> {
+    let bytes = inputs::read_file(path, SETTING_BYTES_MAX)?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        bail!("{}: not text, expected UTF-8", show(path));
+    };
+    Ok(text)
 }
 
 fn check_settings(spec: &Spec, settings: &BTreeMap<String, String>) -> Result<()> {

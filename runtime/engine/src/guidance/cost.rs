@@ -2,7 +2,9 @@
 //!
 //! - Parents are the costliest inputs known: of each size class in fuel, in the total path, in hits of
 //!   the hottest edge, in memory and depth of calls, and in hits of each edge (`archive`). PerfFuzz has
-//!   hits without sizes, MemLock memory and depth.
+//!   hits without sizes, MemLock memory and depth. Functions have no goal of their own: to be called and each arm within
+//!   is an edge, and what is costliest in one function costs most in one of its edges, or nearly so: of k edges, the
+//!   costliest has a k-th of it at least.
 //! - Children are made by operators that are drawn by what they have led to lately. Most of what is
 //!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`), and what
 //!   all elements have in common is varied (`family`);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::choice::jqf::{End, Reading, Tape};
+use crate::choice::{Domain, Draw, Role};
 use crate::conformance::{Trace, execute};
 use crate::engine::{Config, Engine};
 use crate::settings::SettingKind;
@@ -77,6 +79,33 @@ fn nested(input: &[u8]) -> Trace {
     trace
 }
 
+/// What a generator draws from a tape: numbers, until it has enough of them.
+fn drawn(tape: &[u8]) -> Vec<u8> {
+    let draw = |domain| Draw {
+        site: 0,
+        role: Role::Unknown,
+        domain,
+    };
+    let more = draw(Domain::Bool { num: 9, den: 10 });
+    let number = draw(Domain::Int { lo: 0, hi: 99 });
+    let mut tape = Tape::new(tape.to_vec(), End::Stops, Reading::Whole, Rng::new(1));
+    let mut numbers = Vec::new();
+    let mut next = |draw| {
+        tape.answer(&draw, &mut Vec::new())
+            .map(|answer| answer.value)
+    };
+    while next(more) == Some(1) {
+        let Some(value) = next(number) else { break };
+        numbers.push(value as u8);
+    }
+    numbers
+}
+
+/// Sorts them.
+fn sort_drawn(tape: &[u8]) -> Trace {
+    sort(&drawn(tape))
+}
+
 type Toy = fn(&[u8]) -> Trace;
 
 /// These collide, and leave no room for many.
@@ -137,6 +166,15 @@ fn elements_fall() {
     let best = 64 * 63 / 2;
     let found = reached(sort, &[0; 64], 3_000, &[("size", "64")]);
     assert!(found >= best * 9 / 10, "{found} of {best}");
+}
+
+/// A tape is bytes like any other: the generator is led on to the tape's end, and draws numbers that fall more than they rise.
+#[test]
+fn a_generator_draws_what_costs_most() {
+    let numbers = drawn(&[0; 400]).len() as u64;
+    let best = numbers * (numbers - 1) / 2;
+    let found = reached(sort_drawn, &[0, 1, 2, 3, 4, 5, 6, 7], 3_000, &[]);
+    assert!(found >= best * 3 / 4, "{found} of {best}");
 }
 
 #[test]

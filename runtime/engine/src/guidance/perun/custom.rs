@@ -3,8 +3,8 @@
 //! In: lines of `PATTERN: REPLACEMENT`, as in Perun's YAML files, of which this is the plain form:
 //! empty lines and those that begin with `#` are skipped, the first colon with a space behind it
 //! separates, single or double quotes around either side are taken off, and of two rules with one
-//! pattern the later wins. Out: compiled rules. Case does not matter, and `\1` or `\g<name>` in a
-//! replacement is a group, as in Python.
+//! pattern the later wins; text without a rule is refused, for then a file was not read. Out: compiled
+//! rules. Case does not matter, and `\1` or `\g<name>` in a replacement is a group, as in Python.
 //!
 //! Departures: patterns are those of the crate `regex`, in time linear in the line; look-around and
 //! back-references within a pattern are refused when the campaign is set up. Rules apply to binary files,
@@ -58,9 +58,12 @@ impl Custom {
     }
 }
 
-/// What is wrong with the text of custom rules, if anything is.
+/// What is wrong with the text of custom rules, if anything is. Text without a rule is a file that was not read.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    parse(text).map(|_| ())
+    match parse(text)?.as_slice() {
+        [] => Err("there is no rule in it, expected lines of PATTERN: REPLACEMENT".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// Replaces all matches in a line.

@@ -555,6 +555,13 @@ fn wrong_rules_are_refused_with_their_line() {
             .to_string(),
         "setting `regex-rules`: line 2 is `(: c`: no pattern: unclosed group"
     );
+    let given = BTreeMap::from([("regex-rules".to_owned(), "# a: b\n".to_owned())]);
+    assert_eq!(
+        Settings::new(SPEC.settings, &given)
+            .unwrap_err()
+            .to_string(),
+        "setting `regex-rules`: there is no rule in it, expected lines of PATTERN: REPLACEMENT"
+    );
 }
 
 /// Costs the square of the longest run of spaces, and breaks at a long line of one letter.
