@@ -1,17 +1,53 @@
 #!/usr/bin/env bash
 # Real crates as they are: every fuzz target of cargo-fuzz projects built and run without an edit.
 #
+#   benches/cargo-fuzz.sh --fetch      the crates of cargo-fuzz.tsv, each cloned at the revision it was released from
 #   benches/cargo-fuzz.sh CRATE...     folders of crates that have a `fuzz/`, such as clones of their repositories
+#   benches/cargo-fuzz.sh --verify     compares those revisions with what crates.io has of each release (.cargo_vcs_info.json)
 #
+# cargo-fuzz.tsv has a line for each crate: name and version, repository, revision, fuzz folder.
 # A Markdown row for each target: seconds to build it (the first of a crate builds its dependencies, too), edges and
 # executions a second of EXECS executions (50000 unless set) from the project's own corpus with seed 1, and findings.
 # What does not build has the last line that cargo said. Needs target/release/sandglass, cargo and jq.
 set -uo pipefail
-[ $# -gt 0 ] || { sed -n '2,8s/^# \?//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,12s/^# \?//p' "$0"; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
 sandglass=$(cd "$(dirname "$0")/.." && pwd)/target/release/sandglass
 execs=${EXECS:-50000}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# fetch FOLDER REPOSITORY REVISION: that revision and nothing else of its history; what is there already stays.
+fetch() {
+  [ "$(git -C "$1" rev-parse HEAD 2> /dev/null)" = "$3" ] && return
+  git init --quiet "$1" && git -C "$1" fetch --quiet --depth 1 "$2" "$3" && git -C "$1" checkout --quiet --force "$3"
+}
+
+# What crates.io has of a crate: cargo fetches it, and its archive names the revision.
+released_from() {
+  local name=${1%-*} version=${1##*-} home=${CARGO_HOME:-$HOME/.cargo}
+  mkdir -p "$work/$1/src" && : > "$work/$1/src/lib.rs"
+  printf '[package]\nname = "p"\n[workspace]\n[dependencies]\n%s = "=%s"\n' "$name" "$version" > "$work/$1/Cargo.toml"
+  cargo fetch --quiet --manifest-path "$work/$1/Cargo.toml" && jq -r .git.sha1 "$home"/registry/src/*/"$1"/.cargo_vcs_info.json
+}
+
+case $1 in
+  --verify)
+    wrong=0
+    while IFS=$'\t' read -r crate _ revision _; do
+      found=$(released_from "$crate")
+      [ "$found" = "$revision" ] && echo "$crate: $revision" || { echo "$crate: is of ${found:-nobody knows}, not $revision"; wrong=1; }
+    done < "$here/cargo-fuzz.tsv"
+    exit $wrong ;;
+  --fetch)
+    clones=$here/../target/cargo-fuzz
+    mkdir -p "$clones"
+    set --
+    while IFS=$'\t' read -r crate repository revision folder; do
+      fetch "$clones/$crate" "$repository" "$revision" || { echo "$crate: $repository has no $revision, or cannot be reached" >&2; exit 2; }
+      set -- "$@" "$(dirname "$clones/$crate/$folder")"
+    done < "$here/cargo-fuzz.tsv" ;;
+esac
 
 echo "| crate | target | built in | edges | executions a second | findings |"
 echo "| --- | --- | ---: | ---: | ---: | --- |"

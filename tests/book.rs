@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sandglass_engine::ALL;
 use sandglass_guests::TEMPLATES;
+use sandglass_tests::installed::left_out;
 
 #[path = "book/console.rs"]
 mod console;
@@ -90,17 +91,14 @@ fn consoles_print_what_they_show() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "times are of interest, and a skipped page says why"
-)]
+#[expect(clippy::print_stderr, reason = "times are of interest")]
 fn tell(page: &Page, told: &Told) {
     match told {
         Told::Ran(times) => {
             let times: Vec<String> = times.iter().map(|s| format!("{s:.1}")).collect();
             eprintln!("{}: seconds {}", page.path, times.join(", "));
         }
-        Told::Skipped(why) => eprintln!("skipped: {} {why}", page.path),
+        Told::Skipped(why) => left_out(&format!("{}: {why}", page.path)),
         Told::Wrong(_) => {}
     }
 }

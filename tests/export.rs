@@ -1,13 +1,13 @@
 //! What is exported does elsewhere what it says: the program in C and the test in Rust fail as the
 //! finding does, and a bundle replays where nothing else is. What needs a C compiler is left out
 //! without one, and says so.
-#![expect(clippy::print_stdout, reason = "says when it is left out")]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use sandglass_guests::C_DEMO;
+use sandglass_tests::installed::left_out;
 use sandglass_tests::program;
 
 fn sandglass(folder: &Path, args: &[&str]) -> Output {
@@ -52,7 +52,7 @@ fn a_program_in_c_fails_as_the_finding_does() {
                 command.current_dir(path).output().ok()
             });
         let Some(built) = built else {
-            println!("left out: no C compiler");
+            left_out("no C compiler");
             return;
         };
         assert!(built.status.success(), "{built:?}");

@@ -1,7 +1,6 @@
 //! The status screen in a real terminal, tmux's: figures while a campaign runs, lines when it has ended, and
 //! nothing drawn where nobody looks. Without tmux most of it is left out, and says so.
 #![cfg(unix)]
-#![expect(clippy::print_stdout, reason = "says when it is left out")]
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandglass_guests::C_DEMO;
+use sandglass_tests::installed::left_out;
 
 /// What the screen says and lines do not.
 const ON_SCREEN: &str = "left to find";
@@ -25,7 +25,7 @@ impl Tmux {
     /// `None` where there is no tmux.
     fn new() -> Option<Tmux> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            println!("left out: tmux is not installed");
+            left_out("tmux is not installed");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn a_session_that_ends_by_itself_leaves_its_lines() {
 fn a_suspended_session_lends_the_terminal_to_the_shell() {
     let Some(tmux) = Tmux::new() else { return };
     if Command::new("bash").arg("--version").output().is_err() {
-        println!("left out: bash is not installed");
+        left_out("bash is not installed");
         return;
     }
     tmux.start("PS1='$ ' exec bash --norc --noprofile -i");

@@ -2,13 +2,14 @@
 //! by the program alone: `sandglass build`, then `sandglass fuzz`.
 //!
 //! Where a compiler is missing there is nothing to build, and the test says so
-//! and passes. CI installs them.
+//! and passes, but where SANDGLASS_COMPILERS is set. CI installs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use sandglass_guests::UNDEFINED_SOURCE;
+use sandglass_tests::installed::left_out;
 use sandglass_tests::undefined::wrong_reports;
 
 /// Far more than any of these campaigns needs, and a second of work.
@@ -98,6 +99,197 @@ fn a_harness_in_cxx() {
         &[],
         &["mean", "mean.cc"],
     );
+}
+
+/// The compilers for C; messages name both.
+const C_COMPILERS: [&str; 2] = ["zig", "clang"];
+
+/// Clang runs a `wasm-opt` that it finds on `PATH` over what it links with an optimisation, which loses names and moves
+/// lines: npm's AssemblyScript brings one.
+#[cfg(unix)]
+#[test]
+fn clang_runs_nothing_over_what_it_links() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let project = template("c");
+    let tools = project.path().join("tools");
+    fs::create_dir(&tools).expect("a folder");
+    let program = tools.join("wasm-opt");
+    fs::write(&program, "#!/bin/sh\ntouch \"$0.ran\"\n").expect("written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", tools.display());
+    let command = ["build", "--compiler", "clang", "harness.c", "mean.c"];
+    for flags in [&[][..], &["--sanitize", "undefined"], &["--", "-O3"]] {
+        let words = [&command[..], flags].concat();
+        let output = sandglass_with(project.path(), &words, &[("PATH", &path)]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        if is_without_compiler(&message) {
+            left_out(&message);
+            return;
+        }
+        assert!(output.status.success(), "{message}");
+        assert!(!tools.join("wasm-opt.ran").exists(), "{flags:?}");
+        let title = title_of(project.path(), "harness.wasm");
+        assert!(title.contains("in mean at"), "{flags:?}: {title}");
+        assert!(title.contains("mean.c:13:"), "{flags:?}: {title}");
+    }
+}
+
+/// LLVM's header is there for each compiler, is the same in every build, and none of one's own code.
+#[test]
+fn a_harness_with_fuzzed_data_provider() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r#"
+        #include <fuzzer/FuzzedDataProvider.h>
+        extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+            FuzzedDataProvider provider(data, size);
+            int year = provider.ConsumeIntegralInRange<int>(1970, 2037);
+            std::string name = provider.ConsumeRandomLengthString(8);
+            if (year == 2000 && name == "leap") __builtin_trap();
+            return 0;
+        }
+    "#;
+    fs::write(folder.path().join("h.cc"), source).expect("written");
+    // The number is taken from the end: 2000 - 1970.
+    fs::write(folder.path().join("input"), b"leap\\!\x1e").expect("written");
+    for compiler in C_COMPILERS {
+        for standard in ["-std=c++11", "-std=c++20"] {
+            let command = ["build", "h.cc", "--compiler", compiler, "--", standard];
+            if !built(folder.path(), &command) {
+                continue;
+            }
+            let module = || fs::read(folder.path().join("h.wasm")).expect("built");
+            let first = module();
+            assert!(built(folder.path(), &command));
+            assert!(first == module(), "{compiler} {standard}: another module");
+            let output = sandglass(folder.path(), &["repro", "h.wasm", "input"]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            let title = text.lines().next().unwrap_or_default();
+            assert!(
+                title.contains("trap: unreachable in LLVMFuzzerTestOneInput at "),
+                "{text}"
+            );
+            assert!(title.contains("h.cc:7:"), "{compiler} {standard}: {text}");
+            let output = sandglass(folder.path(), &["cover", "h.wasm", "input"]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(!text.contains("FuzzedDataProvider.h"), "{text}");
+        }
+    }
+}
+
+/// A library that CMake builds, with each compiler and each generator of CMake's that is there; its checks have names.
+#[test]
+fn a_project_of_cmake() {
+    for compiler in C_COMPILERS {
+        let project = template("cmake");
+        let of = project.path();
+        let built_by_cmake = |build: &str, options: &[&str]| {
+            let choice = format!("-DSANDGLASS_COMPILER={compiler}");
+            let words = ["-B", build, "--toolchain", "sandglass.cmake", &choice];
+            cmake(of, &[&words[..], options].concat()) && cmake(of, &["--build", build])
+        };
+        if !built_by_cmake("build", &["-G", "Ninja"]) {
+            continue;
+        }
+        let build = ["build", "--compiler", compiler, "harness.c", "-o", "t.wasm"];
+        let linked = |archive: &str| {
+            assert!(built(of, &[&build[..], &[archive]].concat()));
+            title_of(of, "t.wasm")
+        };
+        let title = linked("build/libmean.a");
+        assert!(title.contains("divide-by-zero in mean at "), "{title}");
+        // As people configure who want to debug: with Zig's own flags it would check, and call what nobody has.
+        let debug = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug"];
+        assert!(built_by_cmake("debug", &debug));
+        let title = linked("debug/libmean.a");
+        assert!(title.contains("mean.c:13:"), "{title}");
+        let checked = ["-G", "Ninja", "-DSANDGLASS_UNDEFINED=ON"];
+        assert!(built_by_cmake("checked", &checked));
+        let title = linked("checked/libmean.a");
+        let expected = "undefined behaviour: division by zero in mean at ";
+        assert!(title.contains(expected), "{title}");
+        // An executable with a harness is a target as it is.
+        let manifest = of.join("CMakeLists.txt");
+        let text = fs::read_to_string(&manifest).expect("of the template");
+        let more = "add_executable(t harness.c)\ntarget_link_libraries(t mean)\n";
+        fs::write(&manifest, text + more).expect("written");
+        assert!(built_by_cmake("whole", &["-G", "Ninja"]));
+        let title = title_of(of, "whole/t.wasm");
+        assert!(title.contains("divide-by-zero in mean at "), "{title}");
+    }
+}
+
+/// What Zig compiles without optimisation checks, whoever called it: the handlers are linked though nobody asked for checks.
+#[test]
+fn what_came_compiled_may_check() {
+    let project = template("c");
+    let of = project.path();
+    let pythons = ["python3", "python"].map(|python| vec![python, "-m", "ziglang"]);
+    let zig = [vec!["zig"]].into_iter().chain(pythons).find(|zig| {
+        let asked = Command::new(zig[0]).args(&zig[1..]).arg("version").output();
+        asked.is_ok_and(|output| output.status.success())
+    });
+    let Some(zig) = zig else {
+        left_out("no Zig");
+        return;
+    };
+    let run = |words: &[&str]| {
+        let mut command = Command::new(zig[0]);
+        command.args(&zig[1..]).args(words).current_dir(of);
+        assert!(command.status().expect("it ran before").success());
+    };
+    run(&[
+        "cc",
+        "-target",
+        "wasm32-wasi",
+        "-g",
+        "-c",
+        "mean.c",
+        "-o",
+        "mean.o",
+    ]);
+    run(&["ar", "qc", "libmean.a", "mean.o"]);
+    let build = ["build", "--compiler", "zig", "harness.c", "-o", "t.wasm"];
+    for compiled in ["mean.o", "libmean.a"] {
+        assert!(built(of, &[&build[..], &[compiled]].concat()));
+        let title = title_of(of, "t.wasm");
+        let expected = "undefined behaviour: division by zero in mean at ";
+        assert!(title.contains(expected), "{compiled}: {title}");
+    }
+}
+
+/// How a module of the C template ends for a list without digits; the first line of it.
+fn title_of(folder: &Path, module: &str) -> String {
+    // Without the last byte a compiler may leave the division out.
+    fs::write(folder.join("input"), "mean:x").expect("written");
+    let output = sandglass(folder, &["repro", module, "input"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Whether CMake did something; without it, or without a compiler, it is left out.
+fn cmake(folder: &Path, words: &[&str]) -> bool {
+    let ran = Command::new("cmake")
+        .args(words)
+        .current_dir(folder)
+        .output();
+    let Ok(output) = ran else {
+        left_out("cmake is not installed");
+        return false;
+    };
+    let [out, message] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    let is_missing = [
+        "no compiler for C and C++",
+        "no llvm-ar",
+        "corresponding to \"Ninja\"",
+    ];
+    if is_missing.iter().any(|words| message.contains(words)) {
+        left_out(&message);
+        return false;
+    }
+    assert!(output.status.success(), "{out}{message}");
+    true
 }
 
 #[test]
@@ -321,6 +513,7 @@ fn what_throws_is_refused_by_name() {
     let refused = sandglass(folder.path(), &command[..4]);
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     if is_without_compiler(&message) {
+        left_out(&message);
         return;
     }
     assert!(message.contains("with exceptions disabled"), "{message}");
@@ -337,7 +530,6 @@ fn what_throws_is_refused_by_name() {
 }
 
 /// Whether cargo has what a project needs.
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 fn is_fetched(project: &Path) -> bool {
     let fetched = Command::new("cargo")
         .args(["fetch", "--quiet", "--manifest-path", "fuzz/Cargo.toml"])
@@ -345,7 +537,7 @@ fn is_fetched(project: &Path) -> bool {
         .status()
         .is_ok_and(|status| status.success());
     if !fetched {
-        eprintln!("skipped: cargo cannot fetch libfuzzer-sys");
+        left_out("cargo cannot fetch libfuzzer-sys");
     }
     fetched
 }
@@ -392,12 +584,11 @@ fn finds_the_fault(folder: &Path, build: &[&str], module: &str, corpus: &[&str],
 }
 
 /// Whether a project was built; panics if it could have been.
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 fn built(folder: &Path, command: &[&str]) -> bool {
     let output = sandglass(folder, command);
     let message = String::from_utf8_lossy(&output.stderr);
     if is_without_compiler(&message) {
-        eprintln!("skipped: {message}");
+        left_out(&message);
         return false;
     }
     assert!(output.status.success(), "{message}");
@@ -416,6 +607,10 @@ fn is_without_compiler(message: &str) -> bool {
 }
 
 fn sandglass(folder: &Path, args: &[&str]) -> Output {
+    sandglass_with(folder, args, &[])
+}
+
+fn sandglass_with(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Output {
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
         .args(args)
@@ -423,6 +618,7 @@ fn sandglass(folder: &Path, args: &[&str]) -> Output {
         .env("SANDGLASS_CACHE", tmp.join("build-cache"))
         // What was built for the last test run need not be built again.
         .env("CARGO_TARGET_DIR", tmp.join("build-templates"))
+        .envs(variables.iter().copied())
         .output()
         .expect("the program starts")
 }

@@ -9,8 +9,8 @@ pub struct Template {
     pub what: &'static str,
     /// Its files: path below the folder, and text.
     pub files: &'static [(&'static str, &'static str)],
-    /// The command that builds it, there.
-    pub build: &'static str,
+    /// The commands that build it, there.
+    pub build: &'static [&'static str],
     /// What it is built to.
     pub module: &'static str,
 }
@@ -28,49 +28,60 @@ pub const TEMPLATES: &[Template] = &[
         name: "rust",
         what: "a crate with a cargo-fuzz folder",
         files: files!("rust": "Cargo.toml", "src/lib.rs", "fuzz/Cargo.toml", "fuzz/fuzz_targets/mean.rs", "fuzz/corpus/mean/three"),
-        build: "sandglass build",
+        build: &["sandglass build"],
         module: "mean.wasm",
     },
     Template {
         name: "rust-with-c",
         what: "a crate whose build script compiles C, with a cargo-fuzz folder",
         files: files!("rust-with-c": "Cargo.toml", "build.rs", "src/lib.rs", "src/mean.c", "src/mean.h", "fuzz/Cargo.toml", "fuzz/fuzz_targets/mean_c.rs"),
-        build: "sandglass build",
+        build: &["sandglass build"],
         module: "mean_c.wasm",
     },
     Template {
         name: "c",
         what: "a library in C with a libFuzzer harness",
         files: files!("c": "mean.c", "mean.h", "harness.c"),
-        build: "sandglass build harness.c mean.c",
+        build: &["sandglass build harness.c mean.c"],
         module: "harness.wasm",
     },
     Template {
         name: "cpp",
         what: "a library in C++ with a libFuzzer harness",
         files: files!("cpp": "mean.cc", "mean.h", "harness.cc"),
-        build: "sandglass build harness.cc mean.cc",
+        build: &["sandglass build harness.cc mean.cc"],
+        module: "harness.wasm",
+    },
+    Template {
+        name: "cmake",
+        what: "a library in C that CMake builds, with a libFuzzer harness",
+        files: files!("cmake": "CMakeLists.txt", "sandglass.cmake", "mean.c", "mean.h", "harness.c"),
+        build: &[
+            "cmake -B build -G Ninja --toolchain sandglass.cmake",
+            "cmake --build build",
+            "sandglass build harness.c build/libmean.a",
+        ],
         module: "harness.wasm",
     },
     Template {
         name: "zig",
         what: "a library in Zig",
         files: files!("zig": "mean.zig", "harness.zig"),
-        build: "sandglass build harness.zig",
+        build: &["sandglass build harness.zig"],
         module: "harness.wasm",
     },
     Template {
         name: "assemblyscript",
         what: "a library in AssemblyScript",
         files: files!("assemblyscript": "mean.ts", "harness.ts"),
-        build: "sandglass build harness.ts",
+        build: &["sandglass build harness.ts"],
         module: "harness.wasm",
     },
     Template {
         name: "go",
         what: "a library in Go",
         files: files!("go": "go.mod", "mean.go", "harness.go"),
-        build: "sandglass build harness.go mean.go",
+        build: &["sandglass build harness.go mean.go"],
         module: "harness.wasm",
     },
 ];

@@ -20,6 +20,7 @@ pub mod c_compiler;
 pub mod cargo_fuzz;
 pub mod compiler;
 mod go;
+mod headers;
 pub mod object;
 pub mod sources;
 pub mod support;

@@ -180,6 +180,7 @@ fn missing(printed: &str) -> Option<&str> {
             "error: no Go",
             "the standard library of Rust for",
             "No module named ziglang",
+            "cmake: not found",
             "failed to download",
             "failed to get `",
         ];

@@ -1,9 +1,10 @@
-//! What several tests need: hostile files, large campaigns, generators run natively, the program itself, covers, checks of undefined behaviour, and how an
+//! What several tests need: hostile files, large campaigns, generators run natively, the program itself, covers, checks of undefined behaviour, what may be left out, and how an
 //! outcome is named in guests' headers.
 
 pub mod browser;
 pub mod covered;
 pub mod hostile;
+pub mod installed;
 pub mod large;
 pub mod natively;
 pub mod program;

@@ -91,6 +91,17 @@ impl Compiler {
         }
     }
 
+    /// What linking needs behind all other flags.
+    ///
+    /// Clang runs `wasm-opt`, where one is on `PATH`, over what it links with an optimisation: names go, and debug information
+    /// tells of other places than before. Zig takes its libraries as optimised as the link is, and runs nothing.
+    pub fn link_flags(&self) -> &'static [&'static str] {
+        match self {
+            Compiler::Zig(_) => &[],
+            Compiler::Clang(..) => &["-O0"],
+        }
+    }
+
     /// The start of a command line that compiles or links a language.
     pub fn driver(&self, language: Language) -> Command {
         match self {

@@ -54,6 +54,12 @@ impl Object {
         self.undefined.contains(name)
     }
 
+    /// Whether it calls handlers of undefined behaviour.
+    fn checks(&self) -> bool {
+        let handlers = |name: &String| name.starts_with("__ubsan_handle_");
+        self.undefined.iter().any(handlers)
+    }
+
     fn add(&mut self, symbol: SymbolInfo<'_>) {
         let (SymbolInfo::Func { flags, name, .. }
         | SymbolInfo::Global { flags, name, .. }
@@ -72,12 +78,51 @@ impl Object {
     }
 }
 
+/// Whether anything in an object or an archive calls handlers of undefined behaviour.
+pub fn checks(bytes: &[u8]) -> bool {
+    let checks = |bytes: &[u8]| Object::parse(bytes).is_some_and(|object| object.checks());
+    match bytes.strip_prefix(b"!<arch>\n") {
+        Some(members) => archived(members).into_iter().any(checks),
+        None => checks(bytes),
+    }
+}
+
+/// The members of an archive; where it is broken they end, and the linker says why.
+fn archived(mut rest: &[u8]) -> Vec<&[u8]> {
+    let mut members = Vec::new();
+    while let Some((header, behind)) = rest.split_at_checked(60) {
+        let size = std::str::from_utf8(&header[48..58]).ok();
+        let Some(size) = size.and_then(|size| size.trim().parse::<usize>().ok()) else {
+            break;
+        };
+        let Some((member, next)) = behind.split_at_checked(size) else {
+            break;
+        };
+        members.push(member);
+        // Members begin at even places.
+        rest = next.get(size % 2..).unwrap_or_default();
+    }
+    members
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::support;
 
     #[test]
     fn what_is_no_object_is_nothing() {
         assert!(Object::parse(b"BC\xc0\xde, as in bitcode").is_none());
+    }
+    #[test]
+    fn members_of_an_archive_are_looked_at() {
+        let archive = support::archive(Some(&support::mutate()));
+        assert_eq!(archived(&archive[8..]).len(), 3);
+        assert!(!checks(&archive));
+        assert!(archived(&archive[8..archive.len() - 1]).len() < 3);
+        assert!(
+            archived(b"no header of an archive, which has sixty bytes and in them a size")
+                .is_empty()
+        );
     }
 }

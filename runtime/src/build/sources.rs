@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::compiler::{self, Compiler, Language, Wanted};
-use super::object::Object;
-use super::{ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, assembly_script, go, support, tool, undefined};
+use super::object::{self, Object};
+use super::{
+    ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, assembly_script, go, headers, support, tool, undefined,
+};
 use crate::error::{io, show, with_next};
 
 /// Exported where they are defined, as the C library does: inputs go to
@@ -36,9 +38,9 @@ pub struct Sources {
     files: Vec<(PathBuf, Kind)>,
 }
 
-/// Whether a word of the command line means a file and not a fuzz target.
+/// Whether a word of the command line means a file and not a fuzz target, whose name has no extension.
 pub fn is_source(path: &Path) -> bool {
-    kind(path).is_some() || path.is_file()
+    path.extension().is_some() || path.is_file()
 }
 
 impl Sources {
@@ -108,22 +110,25 @@ impl Sources {
             return self.build_zig(is_checked, flags, out, work.path());
         }
         let compiler = Compiler::find(wanted, work.path())?;
-        let checks = match is_checked {
-            true => &undefined::C_FLAGS[..],
-            false => &[],
-        };
+        let mut ours = headers::flags(work.path())?;
+        if is_checked {
+            ours.extend(undefined::C_FLAGS.map(str::to_owned));
+        }
         let mut linked = Vec::new();
         let mut objects = Vec::new();
+        // What came compiled may check on its own: Zig does so unless a build is optimised.
+        let mut checks = is_checked;
         for (index, (path, kind)) in self.files.iter().enumerate() {
             let object = match kind {
                 Kind::Source(language) => {
                     let object = work.path().join(format!("{index}.o"));
-                    compile(&compiler, *language, path, (checks, flags), &object)?;
+                    compile(&compiler, *language, path, (&ours, flags), &object)?;
                     object
                 }
                 _ => path.clone(),
             };
             let bytes = fs::read(&object).map_err(|e| io(&object, "read", &e))?;
+            checks |= object::checks(&bytes);
             objects.push((path, Object::parse(&bytes).unwrap_or_default()));
             linked.push(object);
         }
@@ -136,7 +141,7 @@ impl Sources {
             fs::write(&object, support::mutate()).map_err(|e| io(&object, "write", &e))?;
             linked.push(object);
         }
-        if is_checked {
+        if checks {
             linked.push(undefined::object(&compiler, work.path())?);
         }
         if needs("__c_longjmp") {
@@ -150,6 +155,7 @@ impl Sources {
             .arg("-mexec-model=reactor")
             .args(OPTIMISED)
             .args(flags)
+            .args(compiler.link_flags())
             .arg(format!("-Wl,-z,stack-size={STACK_BYTES}"))
             .args(exports.map(|name| format!("-Wl,--export={name}")))
             .args(&linked)
@@ -243,7 +249,7 @@ fn compile(
     compiler: &Compiler,
     language: Language,
     path: &Path,
-    (checks, flags): (&[&str], &[String]),
+    (ours, flags): (&[String], &[String]),
     object: &Path,
 ) -> Result<()> {
     let mut command = compiler.driver(language);
@@ -255,7 +261,7 @@ fn compile(
         .args(OPTIMISED)
         // Flags of the other phase, and of the other language, are no mistake.
         .arg("-Wno-unused-command-line-argument")
-        .args(checks)
+        .args(ours)
         .args(flags.iter().filter(|flag| is_for(flag, language)))
         .arg("-c")
         .arg(path)
@@ -321,5 +327,6 @@ mod tests {
     fn names_are_targets_and_extensions_are_sources() {
         assert!(!is_source(Path::new("parse_header")));
         assert!(is_source(Path::new("nowhere/parse.cc")));
+        assert!(is_source(Path::new("parse.py")));
     }
 }

@@ -60,10 +60,15 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
     Ok(folder)
 }
 
-/// Reads findings that are not fixed yet; errs if there are none.
+/// Reads findings that are not fixed yet. There may be none, and no folder: Git keeps no empty ones.
+/// Errs if what is there are no findings.
 pub fn open(path: &Path) -> Result<Folder> {
     let findings = findings(path)?;
-    if findings.is_empty() {
+    let mut warnings = Vec::new();
+    if !path.exists() {
+        let name = show(path);
+        warnings.push(format!("{name}: no such folder, so no finding is open"));
+    } else if findings.is_empty() && holds_something(path)? {
         bail!(
             "{}: no findings, expected the folder of one, or a folder of such",
             show(path)
@@ -75,8 +80,25 @@ pub fn open(path: &Path) -> Result<Folder> {
         findings,
         what: What::Open,
         record: None,
-        warnings: Vec::new(),
+        warnings,
     })
+}
+
+/// Whether there is anything but notes of other tools; a campaign without findings is as good as empty.
+fn holds_something(path: &Path) -> Result<bool> {
+    if path.join("campaign.toml").exists() {
+        return Ok(false);
+    }
+    let entries = fs::read_dir(path).map_err(|e| io(path, "read the folder", &e))?;
+    for entry in entries {
+        let name = entry
+            .map_err(|e| io(path, "read the folder", &e))?
+            .file_name();
+        if !name.as_encoded_bytes().starts_with(b".") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The folders of findings in a folder, in the order of their names; it may be one itself, or a campaign.
@@ -131,6 +153,11 @@ mod tests {
         assert_eq!((found.inputs.len(), found.findings.len()), (0, 1));
         assert_eq!(read("found/trap-1").findings.len(), 1);
         assert!(open(&root.path().join("plain")).is_err());
+        make("fixed/.gitkeep");
+        let fixed = open(&root.path().join("fixed")).unwrap();
+        assert!(fixed.findings.is_empty() && fixed.warnings.is_empty());
+        let missing = open(&root.path().join("nowhere")).unwrap();
+        assert_eq!((missing.findings.len(), missing.warnings.len()), (0, 1));
         assert!(known(&root.path().join("nowhere"), false, 100).is_err());
     }
 }

@@ -66,7 +66,11 @@ pub(super) fn run(args: CminArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
-fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<Vec<Outcome>> {
+pub(super) fn run_all(
+    target: &Arc<Target>,
+    limits: &Limits,
+    inputs: &[Input],
+) -> Result<Vec<Outcome>> {
     let mut worker = Worker::new(target, limits, 0)?;
     let interest = Interest::new(worker.probes(), 0);
     let outcomes = inputs
@@ -77,7 +81,7 @@ fn run_all(target: &Arc<Target>, limits: &Limits, inputs: &[Input]) -> Result<Ve
 
 /// A feature is a probe with a bucket of its count, as in campaigns. Findings
 /// cover nothing: a corpus of seeds must not fail.
-fn candidate(outcome: &Outcome) -> Candidate {
+pub(super) fn candidate(outcome: &Outcome) -> Candidate {
     let counts = match &outcome.detail {
         Some(detail) if !outcome.exit.is_finding() => &detail.counts[..],
         _ => &[],

@@ -18,6 +18,7 @@ use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
 use crate::report::plain::plural;
+use crate::store::finding::quote;
 use crate::target::{Module, Reset, Target};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
@@ -37,6 +38,15 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
         [] => vec![default_folder(&args.target)],
         folders => folders.to_vec(),
     };
+    if let Some(missing) = corpus.iter().find(|path| !path.exists()) {
+        return Err(with_next(
+            format!(
+                "{}: no such folder, expected one of inputs or of a campaign",
+                show(missing)
+            ),
+            format!("sandglass fuzz {}", quote(&show(&args.target))),
+        ));
+    }
     let read = inputs::read_all(&corpus, u64::from(limits.input_bytes))?;
     if read.inputs.is_empty() {
         bail!(

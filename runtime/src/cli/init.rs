@@ -37,7 +37,9 @@ pub(super) fn run(args: InitArgs) -> Result<u8> {
         template.what
     ));
     sink.line(&format!("  next: cd {}", quote(&show(&folder))));
-    sink.line(&format!("        {}", template.build));
+    for command in template.build {
+        sink.line(&format!("        {command}"));
+    }
     sink.line(&format!(
         "        sandglass fuzz {} --execs 100000",
         template.module

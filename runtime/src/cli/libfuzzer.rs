@@ -6,6 +6,8 @@
 //! first finding ends it. The campaign's own folder is a temporary one unless `--out` names it.
 
 mod flags;
+mod merge;
+mod minimize;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ use crate::report::Sink;
 use crate::report::libfuzzer::{Lines, Seen, finding, prefix};
 use crate::store::atomic::{Durability, write_plain};
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Target};
-use flags::Flags;
+use flags::{FOLLOWED, Flags, Mode};
 
 /// An artefact of any size that a campaign can have.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
@@ -41,10 +43,35 @@ pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
         out.line(&format!("WARNING: {warning}"));
     }
     args.corpus.extend(flags.paths.iter().cloned());
+    match flags.mode {
+        Mode::Run => {}
+        Mode::Help => {
+            help(&args.target, &mut out);
+            return Ok(exit_code::FINE);
+        }
+        Mode::Merge | Mode::SetCoverMerge => return merge::merge(args, &flags, &mut out),
+        Mode::MinimizeCrash => return minimize::minimize(args, &flags, &mut out),
+    }
     if !args.corpus.is_empty() && args.corpus.iter().all(|path| path.is_file()) {
         return run_files(&args, &flags, &mut out);
     }
     fuzz(args, &flags, out)
+}
+
+/// libFuzzer's help, of the flags that are followed.
+fn help(target: &Path, out: &mut Sink) {
+    let program = show(target);
+    let flags = "[-flag1=val1 [-flag2=val2 ...] ]";
+    out.line("Usage:");
+    out.line("\nTo run fuzzing pass 0 or more directories.");
+    out.line(&format!("{program} {flags} [dir1 [dir2 ...] ]"));
+    out.line("\nTo run individual tests without fuzzing pass 1 or more files:");
+    out.line(&format!("{program} {flags} file1 [file2 ...]"));
+    out.line("\nFlags: (strictly in form -flag=value)");
+    for (name, default, what) in FOLLOWED {
+        out.line(&format!(" {name:<20}\t{default}\t{what}"));
+    }
+    out.line("\nOther flags of libFuzzer's are passed over.");
 }
 
 /// Runs each file once, up to the first that breaks the target.

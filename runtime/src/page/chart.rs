@@ -7,8 +7,8 @@ pub(crate) const WIDTH: f64 = 620.0;
 const HEIGHT: f64 = 300.0;
 /// Where the horizontal axis begins.
 pub(crate) const LEFT: f64 = 58.0;
-/// What is left of the width behind its end.
-pub(crate) const RIGHT: f64 = 14.0;
+/// What is left of the width behind its end: half of the longest number there, which stands below the end.
+pub(crate) const RIGHT: f64 = 22.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 
@@ -241,6 +241,14 @@ mod tests {
     fn numbers_are_brief() {
         let texts = [0.0, 999.0, 1000.0, 1234.0, 99_950.0, 3.4e9].map(brief);
         assert_eq!(texts, ["0", "999", "1 k", "1.2 k", "100 k", "3.4 G"]);
+    }
+
+    /// In digits of 11 pixels, at most seven tenths as wide as they are high.
+    #[test]
+    fn the_last_number_is_not_cut_off() {
+        let longest = [1e5, 9.99e5, 1.2e9].map(|number| brief(number).len());
+        let widest = *longest.iter().max().expect("three") as f64 * 11.0 * 0.7;
+        assert!(widest / 2.0 <= RIGHT, "{widest} of {RIGHT}");
     }
 
     #[test]

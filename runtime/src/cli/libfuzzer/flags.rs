@@ -1,8 +1,7 @@
 //! libFuzzer's flags: `-name=value`, read as there.
 //!
 //! In: the arguments after `--`. Out: what they ask for. Flags of libFuzzer that mean nothing here are
-//! passed over; those that change what the program is (merging, minimising) are refused with the verb
-//! that does it; unknown ones are warned of, as libFuzzer does.
+//! passed over; unknown ones are warned of, as libFuzzer does.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,6 +44,7 @@ const WITHOUT_MEANING: &[&str] = &[
     "lazy_counters",
     "len_control",
     "malloc_limit_mb",
+    "merge_control_file",
     "mutate_depth",
     "mutation_graph_file",
     "only_ascii",
@@ -74,10 +74,91 @@ const WITHOUT_MEANING: &[&str] = &[
     "verbosity",
 ];
 
+/// Flags that are followed: name, default, and what `-help=1` says of it.
+pub(super) const FOLLOWED: &[(&str, &str, &str)] = &[
+    (
+        "runs",
+        "-1",
+        "Number of individual test runs (-1 for infinite runs).",
+    ),
+    (
+        "max_total_time",
+        "0",
+        "If positive, the maximal total time in seconds.",
+    ),
+    (
+        "max_len",
+        "0",
+        "Maximum length of the test input; 0: 1 MiB.",
+    ),
+    (
+        "seed",
+        "0",
+        "Random seed; 0: 1, so that campaigns are the same.",
+    ),
+    ("dict", "0", "A dictionary."),
+    (
+        "jobs",
+        "0",
+        "Threads: the largest of -jobs, -workers and -fork.",
+    ),
+    ("workers", "0", "See jobs."),
+    ("fork", "0", "See jobs."),
+    ("rss_limit_mb", "256", "Memory of the guest."),
+    ("ignore_crashes", "0", "Do not end at crashes."),
+    ("ignore_timeouts", "0", "Do not end at timeouts."),
+    ("ignore_ooms", "0", "Do not end when memory runs out."),
+    (
+        "artifact_prefix",
+        "0",
+        "Write crash-SHA1 and the like as $(artifact_prefix)file.",
+    ),
+    (
+        "exact_artifact_path",
+        "0",
+        "Write the artifact to this file.",
+    ),
+    ("error_exitcode", "77", "Exit code after a bug."),
+    ("timeout_exitcode", "70", "Exit code after a timeout."),
+    (
+        "merge",
+        "0",
+        "Add to the first folder what the others cover beyond it.",
+    ),
+    (
+        "set_cover_merge",
+        "0",
+        "The same, with as few files as can be found.",
+    ),
+    (
+        "minimize_crash",
+        "0",
+        "Make the one input file smaller; -runs=N bounds it.",
+    ),
+    ("print_final_stats", "0", "Print statistics at exit."),
+    ("help", "0", "Print help."),
+];
+
+/// What the program is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A campaign, or a run of each file.
+    Run,
+    /// `-help=1`
+    Help,
+    /// `-merge=1`
+    Merge,
+    /// `-set_cover_merge=1`
+    SetCoverMerge,
+    /// `-minimize_crash=1`
+    MinimizeCrash,
+}
+
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flags {
-    runs: Option<u64>,
+    pub(super) mode: Mode,
+    pub(super) runs: Option<u64>,
     max_total_time: Option<u64>,
     max_len: Option<u64>,
     rss_limit_mb: Option<u64>,
@@ -100,6 +181,7 @@ impl Flags {
     /// Reads them. Errs on a value that is no number, and on what we have another verb for.
     pub(super) fn parse(args: &[String]) -> Result<Flags> {
         let mut flags = Flags {
+            mode: Mode::Run,
             runs: None,
             max_total_time: None,
             max_len: None,
@@ -172,22 +254,27 @@ impl Flags {
                     _ => self.timeout_exitcode = code,
                 }
             }
-            "merge" | "set_cover_merge" if is_on => {
+            // Of several the first, but that help comes before all.
+            "help" if is_on => self.mode = Mode::Help,
+            "merge" if is_on => self.turn_into(Mode::Merge),
+            "set_cover_merge" if is_on => self.turn_into(Mode::SetCoverMerge),
+            "minimize_crash" if is_on => self.turn_into(Mode::MinimizeCrash),
+            "cleanse_crash" if is_on => {
                 return Err(with_next(
-                    format!("{arg}: merging is another verb here"),
-                    "sandglass cmin TARGET.wasm DIR… --out DIR",
-                ));
-            }
-            "minimize_crash" | "cleanse_crash" if is_on => {
-                return Err(with_next(
-                    format!("{arg}: minimising is another verb here"),
+                    format!("{arg}: making bytes simple is another verb here"),
                     "sandglass min TARGET.wasm FILE --out FILE",
                 ));
             }
-            "merge" | "set_cover_merge" | "minimize_crash" | "cleanse_crash" => {}
+            "help" | "merge" | "set_cover_merge" | "minimize_crash" | "cleanse_crash" => {}
             _ => self.warn(arg),
         }
         Ok(())
+    }
+
+    fn turn_into(&mut self, mode: Mode) {
+        if self.mode == Mode::Run {
+            self.mode = mode;
+        }
     }
 
     /// Puts them into the arguments of a campaign; flags of ours that were given stay where these say
@@ -288,8 +375,26 @@ mod tests {
     fn what_nobody_knows_is_warned_of_and_what_others_do_is_refused() {
         let flags = parse(&["--runs=1", "-nonsense=1", "-help", "-merge=0"]).unwrap();
         assert_eq!(flags.warnings.len(), 3, "{:?}", flags.warnings);
-        assert!(parse(&["-merge=1"]).is_err());
-        assert!(parse(&["-minimize_crash=1"]).is_err());
+        assert_eq!(flags.mode, Mode::Run);
+        assert!(parse(&["-cleanse_crash=1"]).is_err());
         assert!(parse(&["-runs=x"]).is_err());
+    }
+
+    #[test]
+    fn flags_say_what_the_program_is() {
+        let mode = |args: &[&str]| parse(args).unwrap().mode;
+        assert_eq!(mode(&["-merge=1", "a", "b"]), Mode::Merge);
+        assert_eq!(mode(&["-set_cover_merge=1"]), Mode::SetCoverMerge);
+        assert_eq!(mode(&["-minimize_crash=1", "f"]), Mode::MinimizeCrash);
+        assert_eq!(mode(&["-merge=1", "-help=1"]), Mode::Help);
+    }
+
+    #[test]
+    fn what_help_tells_of_is_followed() {
+        for (name, _, _) in FOLLOWED {
+            let flags = parse(&[&format!("-{name}=1")]).unwrap();
+            assert!(flags != parse(&[]).unwrap(), "{name} changes nothing");
+            assert!(!WITHOUT_MEANING.contains(name));
+        }
     }
 }

@@ -1,0 +1,1 @@
+../../../sdk/cmake/sandglass.cmake
