@@ -1,9 +1,9 @@
 //! Results of campaigns, summed up: medians by case and guidance, and geometric means over cases.
 
-use sandglass_benches::println;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use sandglass_benches::println;
 use sandglass_benches::results::read;
 use sandglass_benches::stats::{mann_whitney, median};
 use serde_json::Value;
@@ -139,18 +139,17 @@ fn means(all: &[Arm<'_>]) {
                 .map(|(arm, cost)| (cost.median(measure) / arm.median(measure), arm.case.name))
                 .collect()
         };
-        print!("| {name} | {} |", ratios("fuel").len());
-        for measure in MEASURES {
+        let cells = MEASURES.map(|measure| {
             let ratios = ratios(measure);
             let Some(least) = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0)) else {
-                print!(" – | – |");
-                continue;
+                return "– | –".to_owned();
             };
             let logarithms: f64 = ratios.iter().map(|(ratio, _)| ratio.ln()).sum();
             let mean = (logarithms / ratios.len() as f64).exp();
-            print!(" {mean:.2} | {:.3}, {} |", least.0, least.1);
-        }
-        println!();
+            format!("{mean:.2} | {:.3}, {}", least.0, least.1)
+        });
+        let cases = ratios("fuel").len();
+        println!("| {name} | {cases} | {} |", cells.join(" | "));
     }
 }
 
