@@ -486,6 +486,9 @@ fn all_checks_have_names_with_each_compiler() {
             );
         }
     }
+    // Clang 14, as Debian 12 has it, takes counting the zeros of 0 to be defined on wasm, as the operator is; Zig's is newer.
+    let defined = |line: &String| line.starts_with("clang") && line.contains("zeros of 0 in line");
+    wrong.retain(|line| !defined(line));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
