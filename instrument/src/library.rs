@@ -5,7 +5,7 @@
 
 /// Whether a file is of a library: of a compiler's own, of a registry, or of the system.
 pub fn is_library(path: &str) -> bool {
-    const PLACES: [&str; 8] = [
+    const PLACES: [&str; 11] = [
         "/rustc/",
         "/rust/deps/",
         "/ziglang/lib/",
@@ -14,10 +14,15 @@ pub fn is_library(path: &str) -> bool {
         "/rustlib/",
         "/lib/libc/",
         "wasisdk://",
+        // wasi-libc and LLVM's C++ library as Debian builds them.
+        "./libc-bottom-half/",
+        "./libc-top-half/",
+        "/llvm-toolchain-",
     ];
     path.starts_with("library/")
         || path.starts_with("/usr/")
         || path.starts_with("cargo/registry/")
+        || path.starts_with("././dlmalloc/")
         || PLACES.iter().any(|place| path.contains(place))
 }
 
@@ -34,10 +39,19 @@ mod tests {
             "/usr/include/string.h",
             "/v/lib/python3.11/site-packages/ziglang/lib/std/mem.zig",
             "/rust/deps/dlmalloc-0.2.11/src/dlmalloc.rs",
+            "././dlmalloc/src/malloc.c",
+            "././libc-top-half/musl/src/string/memcmp.c",
+            "./build/./libc-bottom-half/crt/crt1-reactor.c",
+            "/build/llvm-toolchain-14-59hewn/llvm-toolchain-14-14.0.6/libcxx/src/string.cpp",
         ] {
             assert!(is_library(path), "{path}");
         }
-        for path in ["src/lib.rs", "/home/u/project/parser.c", "library.c"] {
+        for path in [
+            "src/lib.rs",
+            "/home/u/project/parser.c",
+            "library.c",
+            "./dlmalloc/src/malloc.c",
+        ] {
             assert!(!is_library(path), "{path}");
         }
     }
