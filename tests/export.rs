@@ -187,6 +187,68 @@ fn a_bundle_replays_on_a_lesser_processor() {
     assert_eq!(compiled(), 2 * before, "it was compiled again");
 }
 
+/// Floats and bits by instructions that not every processor has. What they come to is a number of turns, and so fuel.
+const EXTENSIONS: &str = r#"(module
+  (memory (export "memory") 1)
+  (func $floats (param $x f64) (result f64)
+    (f64.add
+      (f64.add (f64.floor (local.get $x)) (f64.mul (f64.ceil (local.get $x)) (f64.const 3)))
+      (f64.add (f64.nearest (local.get $x)) (f64.trunc (f64.sqrt (local.get $x))))))
+  (func $bits (param $n i64) (result i64)
+    (i64.add
+      (i64.add (i64.popcnt (local.get $n)) (i64.mul (i64.clz (local.get $n)) (i64.const 5)))
+      (i64.mul (i64.ctz (local.get $n)) (i64.const 7))))
+  (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $length i32) (result i32)
+    (local $n i64) (local $turns i64)
+    (local.set $n (i64.load (local.get $at)))
+    (local.set $turns
+      (i64.add
+        (call $bits (local.get $n))
+        (i64.trunc_f64_u (call $floats (f64.div (f64.convert_i64_u (i64.and (local.get $n) (i64.const 4095))) (f64.const 7))))))
+    (loop $again
+      (local.set $turns (i64.sub (local.get $turns) (i64.const 1)))
+      (br_if $again (i64.gt_s (local.get $turns) (i64.const 0))))
+    unreachable))"#;
+
+/// The code differs where a processor may lack the instruction, and what it does not.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_lesser_processor_needs_no_extensions() {
+    let folder = tempfile::tempdir().unwrap();
+    let wasm = wat::parse_str(EXTENSIONS).unwrap();
+    fs::write(folder.path().join("t.wasm"), wasm).unwrap();
+    fs::write(folder.path().join("a"), [0xd2, 0x0b, 0, 0x1c, 0, 0, 0, 0]).unwrap();
+    let repro = |cpu: &str| {
+        let cache = folder.path().join(cpu);
+        let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+            .args(["repro", "t.wasm", "a", "--json", "--cpu", cpu])
+            .current_dir(folder.path())
+            .env("SANDGLASS_CACHE", &cache)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let entries = fs::read_dir(&cache).unwrap().flatten();
+        let codes = entries.map(|entry| entry.path());
+        let codes = codes.filter(|path| path.extension().is_some_and(|e| e == "code"));
+        let code: Vec<u8> = codes.flat_map(|path| fs::read(path).unwrap()).collect();
+        assert!(!code.is_empty(), "the cache is used");
+        (text(&output), popcounts(&code))
+    };
+    let (native, baseline) = (repro("native"), repro("baseline"));
+    assert_eq!(native.0, baseline.0);
+    assert_eq!(baseline.1, 0, "the least processor has no such instruction");
+    if std::is_x86_feature_detected!("popcnt") {
+        assert!(native.1 > 0, "this processor has it");
+    }
+}
+
+/// Instructions `popcnt` of 64 bits: F3, a prefix that says so, 0F B8.
+#[cfg(target_arch = "x86_64")]
+fn popcounts(code: &[u8]) -> usize {
+    let is_one = |at: &&[u8]| at[0] == 0xf3 && at[1] & 0xf8 == 0x48 && at[2..] == [0x0f, 0xb8];
+    code.windows(4).filter(is_one).count()
+}
+
 /// The first occurrence replaced.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = bytes

@@ -100,6 +100,8 @@ fn probes(text: &str) -> Probes {
         "profile",
         "heap",
         "dependence",
+        "calls",
+        "globals",
     ];
     assert!(words.iter().all(|word| known.contains(word)), "{words:?}");
     Probes {
@@ -111,6 +113,8 @@ fn probes(text: &str) -> Probes {
         dependence: words.contains(&"dependence"),
         entry: words.contains(&"fast"),
         heap: words.contains(&"heap"),
+        calls: words.contains(&"calls"),
+        globals: words.contains(&"globals"),
         ..Probes::FAST
     }
 }

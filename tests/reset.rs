@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sandglass_engine::rng::Rng;
 use sandglass_engine::{Exit, Interest, TrapKind};
-use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
+use sandglass_sandbox::{Build, Left, Limits, Options, Program, Sandbox, on_guest_thread};
 
 /// Inputs, unless asked otherwise.
 const EXECS: u64 = 2_000;
@@ -129,9 +129,9 @@ fn whatever_is_written_is_gone() {
             let input = input(&mut rng);
             let mut after = Vec::new();
             let first =
-                watched.replay_and_look(&input, &mut |bytes| after.extend_from_slice(bytes));
+                watched.replay_and_look(&input, &mut |left| after.extend_from_slice(left.memory()));
             let mut same = false;
-            let second = marked.replay_and_look(&input, &mut |bytes| same = bytes == after);
+            let second = marked.replay_and_look(&input, &mut |left| same = left.memory() == after);
             let case = || format!("SANDGLASS_SEED={seed}, input {n}: {input:?}");
             assert!(same, "memory after the run differs with marks; {}", case());
             assert_eq!(first.outcome.exit, second.outcome.exit, "{}", case());
@@ -140,7 +140,8 @@ fn whatever_is_written_is_gone() {
             // A new sandbox for each would cost more than all the rest.
             if n % 16 == 0 {
                 let mut same = false;
-                let fresh = new(&hot).replay_and_look(&input, &mut |bytes| same = bytes == after);
+                let look = &mut |left: &mut Left<'_>| same = left.memory() == after;
+                let fresh = new(&hot).replay_and_look(&input, look);
                 assert!(
                     same,
                     "memory after the run differs in a new sandbox; {}",

@@ -21,7 +21,7 @@ use sandglass_engine::havoc::{Tables, havoc};
 use sandglass_engine::rng::{Rng, derive};
 use sandglass_engine::{Exit, Interest};
 use sandglass_guests::{BENCH, DEMOS, PLANTED, PLANTED_SEED, SUBJECTS, seeds, subject};
-use sandglass_sandbox::{Build, Limits, Options, Program, Replay, Sandbox, on_guest_thread};
+use sandglass_sandbox::{Build, Left, Limits, Options, Program, Replay, Sandbox, on_guest_thread};
 
 use original::{Answer, Original};
 
@@ -238,9 +238,9 @@ fn one(
     tally.inputs += 1;
     tally.with_memory += usize::from(with_memory);
     let mut memory = Vec::new();
-    let mut keep = |bytes: &[u8]| {
+    let mut keep = |left: &mut Left<'_>| {
         if with_memory {
-            memory.extend_from_slice(bytes);
+            memory.extend_from_slice(left.memory());
         }
     };
     let fast = sandboxes[0].replay_and_look(input, &mut keep);
@@ -260,9 +260,9 @@ fn one(
     }
     for (sandbox, build) in sandboxes.iter_mut().zip(Build::ALL).skip(1) {
         let mut differs = None;
-        let mut compare = |bytes: &[u8]| {
+        let mut compare = |left: &mut Left<'_>| {
             if with_memory {
-                differs = difference(&memory, bytes);
+                differs = difference(&memory, left.memory());
             }
         };
         let other = sandbox.replay_and_look(input, &mut compare);

@@ -26,6 +26,10 @@ pub const PATH_TOP: u32 = 32;
 pub const CURRENT_NODE: u32 = 36;
 /// i32, the least that was left of the call depth.
 pub const LEAST_DEPTH: u32 = 40;
+/// u32, how many calls are active where the next one is made; only with [`Probes::calls`](crate::Probes::calls).
+pub const CALL_DEPTH: u32 = 44;
+/// u32, offset of that call in the original file; 0 for the first one, which the host makes.
+pub const CALL_SITE: u32 = 48;
 /// First byte after the header: the saved globals.
 pub(crate) const SAVED: u32 = 64;
 

@@ -7,7 +7,7 @@
 //! the help of the [`ProbeMap`].
 //!
 //! ```text
-//! compares, dependence, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths ─▶ heap's wrappers, blocks, entry
+//! compares, dependence, heap, marks ─▶ flow ─▶ edges ─▶ profile ─▶ depth ─▶ bulk fuel, NaNs, flags ─▶ exits, paths, trace ─▶ heap's wrappers, blocks, entry
 //! ```
 #![forbid(unsafe_code)]
 
@@ -64,14 +64,14 @@ use heap_functions::{HeapFunctions, Role};
 use layout::Layout;
 use passes::{
     blocks, compares, dependence, depth, edges, entry, exits, fuel, globals, heap, heap_room,
-    heap_wrap, marks, paths, profile,
+    heap_wrap, marks, paths, profile, trace,
 };
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 18;
+pub const PASS_VERSION: u32 = 19;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -231,6 +231,13 @@ impl Instrumenter {
                 self.module
                     .exports
                     .add(&format!("__sandglass_memory_{n}"), *id);
+            }
+        }
+        if self.probes.globals {
+            let globals = self.module.globals.iter().map(|global| global.id());
+            for id in globals.collect::<Vec<_>>() {
+                let name = format!("__sandglass_global_{}", id.index());
+                self.module.exports.add(&name, id);
             }
         }
         if self.probes.entry {
@@ -412,6 +419,9 @@ impl Instrumenter {
             if self.probes.paths {
                 paths::instrument(&mut self.module, id, &graph, side, layout.path);
             }
+            if let Some(called) = host.called {
+                trace::instrument(&mut self.module, id, side, called);
+            }
             if let (Some(report), Some(&kind)) = (host.report, self.named.get(&index)) {
                 compares::instrument_by_name(&mut self.module, id, index, kind, report);
             }
@@ -561,6 +571,7 @@ impl Instrumenter {
                 .probes
                 .profile
                 .then(|| import("enter", &[i, i, i], &[i])),
+            called: self.probes.calls.then(|| import("called", &[i, i], &[])),
         }
     }
 
@@ -626,6 +637,7 @@ struct Host {
     overflow: FunctionId,
     report: Option<FunctionId>,
     ask: Option<FunctionId>,
+    called: Option<FunctionId>,
 }
 
 fn clamp(weight: u64) -> u32 {

@@ -22,3 +22,4 @@ pub(crate) mod nans;
 pub(crate) mod paths;
 pub(crate) mod profile;
 pub(crate) mod redirect;
+pub(crate) mod trace;

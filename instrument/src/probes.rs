@@ -35,6 +35,10 @@ pub struct Probes {
     pub dependence: bool,
     /// With `dependence`: records comparisons, branches and switches that depend on none, too.
     pub every_comparison: bool,
+    /// The host is told of every call.
+    pub calls: bool,
+    /// Globals are exported, for the host to read.
+    pub globals: bool,
     /// Start-up, entry and exits under the host's control. Without it the module keeps its own
     /// `start` function, data segments and `unreachable`s (for tests that only want coverage).
     pub entry: bool,
@@ -59,6 +63,8 @@ impl Probes {
         heap: false,
         dependence: false,
         every_comparison: false,
+        calls: false,
+        globals: false,
         entry: true,
         generator: false,
         cost: CostModel::Plain,
@@ -71,6 +77,7 @@ impl Probes {
     /// The build for replays of single inputs.
     pub const EXACT: Probes = Probes {
         rests: true,
+        globals: true,
         ..Probes::FAST
     };
     /// The build for guidances that look at no coverage: only limits and exits. A budget is spent at
@@ -114,6 +121,16 @@ impl Probes {
     pub const HEAP_EXACT: Probes = Probes {
         heap: true,
         ..Probes::EXACT
+    };
+    /// The build that says which functions a run entered.
+    pub const CALLS: Probes = Probes {
+        calls: true,
+        ..Probes::EXACT
+    };
+    /// The same, for memory errors.
+    pub const HEAP_CALLS: Probes = Probes {
+        calls: true,
+        ..Probes::HEAP_EXACT
     };
 }
 

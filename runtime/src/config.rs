@@ -112,7 +112,12 @@ impl CampaignConfig {
         let generator = generator.filter(|_| is_wanted);
         let join = join(args.join.as_deref(), guidance, generator.is_some())?;
         let coverage = coverage(args.coverage, generator.is_some())?;
-        let read = inputs::read_all(&args.corpus, u64::from(wanted.limits.input_bytes))?;
+        let of_finding = match guidance.input {
+            InputKind::Choices => "choices",
+            InputKind::Bytes => "input",
+        };
+        let bytes_max = u64::from(wanted.limits.input_bytes);
+        let read = inputs::read_all_as(&args.corpus, of_finding, bytes_max)?;
         let reset = reset(args.guest.reset);
         let guest = &args.guest;
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;

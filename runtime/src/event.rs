@@ -68,8 +68,11 @@ pub struct Start {
 /// See [`Event::Resumed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
-    /// Executions so far.
+    /// Executions so far, that will not be repeated.
     pub execs: u64,
+    /// Executions that the last session had come to, if they are more: its last batch was cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<u64>,
     /// Executions when the corpus last grew.
     pub last_new_exec: u64,
     /// Name of the guidance.

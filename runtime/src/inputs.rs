@@ -54,10 +54,20 @@ struct Skipped {
 
 /// Reads folders of inputs; a plain file counts as a folder of one.
 ///
-/// A campaign folder stands for its `corpus/`. Errs if a path is missing or a
-/// folder cannot be listed.
+/// A campaign folder stands for its `corpus/`, a finding's folder for its input. Errs if a path is
+/// missing or a folder cannot be listed.
 pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
+    read_all_as(paths, "input", input_bytes_max)
+}
+
+/// The same for who wants another file of a finding's folder: the choices.
+pub fn read_all_as(
+    paths: &[PathBuf],
+    of_finding: &'static str,
+    input_bytes_max: u64,
+) -> Result<Inputs> {
     let mut reading = Reading {
+        of_finding,
         input_bytes_max,
         total_bytes: 0,
         hashes: BTreeSet::new(),
@@ -97,6 +107,8 @@ pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 }
 
 struct Reading {
+    /// Which file of a finding's folder is the input.
+    of_finding: &'static str,
     input_bytes_max: u64,
     total_bytes: u64,
     hashes: BTreeSet<[u8; 32]>,
@@ -108,6 +120,10 @@ impl Reading {
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<()> {
         if depth > DEPTH_MAX {
             self.skipped.too_deep += 1;
+            return Ok(());
+        }
+        if folder.join("finding.json").is_file() {
+            self.file(&folder.join(self.of_finding));
             return Ok(());
         }
         let entries = fs::read_dir(folder).map_err(|e| io(folder, "read the folder", &e))?;
@@ -228,6 +244,22 @@ mod tests {
         let read = read_all(&[root.path().to_owned()], 100).unwrap();
         assert_eq!(contents(&read), [b"1", b"4", b"2"]);
         assert!(read.warnings.is_empty());
+    }
+
+    #[test]
+    fn of_findings_only_the_inputs_are_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let finding = root.path().join("findings/trap-1");
+        fs::create_dir_all(&finding).unwrap();
+        for name in ["finding.json", "input", "choices", "stack.txt", "repro"] {
+            fs::write(finding.join(name), name).unwrap();
+        }
+        for folder in [root.path(), &finding] {
+            let read = read_all(&[folder.to_owned()], 100).unwrap();
+            assert_eq!(contents(&read), [b"input"]);
+            let read = read_all_as(&[folder.to_owned()], "choices", 100).unwrap();
+            assert_eq!(contents(&read), [b"choices"]);
+        }
     }
 
     #[test]

@@ -190,6 +190,16 @@ impl Ending {
         }
     }
 
+    /// The first of those lines, without panic machinery at the top: see [`own_lines`].
+    pub fn own_lines(&self, frames_max: usize) -> Vec<String> {
+        let mut lines = own_lines(&self.frames, frames_max);
+        if let Some(memory) = &self.memory {
+            let left = frames_max.saturating_sub(self.frames.len());
+            lines.extend(memory.lines().into_iter().take(left));
+        }
+        lines
+    }
+
     /// The stacks as lines, that of the end first.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = lines(&self.frames);
@@ -264,6 +274,24 @@ pub fn lines(frames: &[Frame]) -> Vec<String> {
     lines
 }
 
+/// The stack for a glance: so many frames from the innermost one on that is the program's own. A line says how many
+/// of panics and the like stand before it; the numbers are those of the whole stack.
+pub fn own_lines(frames: &[Frame], frames_max: usize) -> Vec<String> {
+    let start = own_start(frames);
+    let folded = (start > 0).then(|| {
+        let s = if start == 1 { "" } else { "s" };
+        format!("... {start} frame{s} of panic, abort or allocation")
+    });
+    let own = lines(frames).into_iter().skip(start).take(frames_max);
+    folded.into_iter().chain(own).collect()
+}
+
+/// Where the program's own frames begin: at the innermost one that is not machinery; 0 if all are.
+fn own_start(frames: &[Frame]) -> usize {
+    let own = frames.iter().position(|frame| !is_generic(frame));
+    own.unwrap_or(0)
+}
+
 /// The frames that are worth showing.
 pub fn shown(frames: &[Frame]) -> &[Frame] {
     &frames[..frames.len().min(SHOWN_FRAMES)]
@@ -284,12 +312,8 @@ pub fn place(frames: &[Frame]) -> Option<&Frame> {
 /// Neighbours that are equal count once, so that depth of recursion does not
 /// make another bug.
 fn significant(frames: &[Frame]) -> Vec<&Frame> {
-    let start = frames
-        .iter()
-        .position(|frame| !is_generic(frame))
-        .unwrap_or(0);
     let mut picked: Vec<&Frame> = Vec::new();
-    for frame in &frames[start..] {
+    for frame in &frames[own_start(frames)..] {
         let is_repeated = picked
             .last()
             .is_some_and(|last| name(last) == name(frame) && last.line == frame.line);
@@ -320,7 +344,11 @@ fn recursion(frames: &[Frame]) -> Vec<String> {
     repeated
 }
 
+/// Whether it is of [`GENERIC`]. What was inlined has no path before its name, so its file says whose it is.
 fn is_generic(frame: &Frame) -> bool {
+    if frame.file.as_deref().is_some_and(is_of_rust) {
+        return true;
+    }
     let name = name(frame);
     // `<alloc::vec::Vec<T> as core::ops::Index>::index` belongs to `alloc`.
     let bare = name.trim_start_matches(['<', '&', '*']);
@@ -337,15 +365,19 @@ fn name(frame: &Frame) -> String {
 }
 
 fn located(frame: &Frame) -> String {
-    let mut text = name(frame);
-    if let Some(file) = &frame.file {
-        text.push_str(" at ");
-        text.push_str(without_toolchain(file));
-        for number in [frame.line, frame.column].into_iter().flatten() {
-            text.push_str(&format!(":{number}"));
-        }
+    match position(frame) {
+        Some(position) => format!("{} at {position}", name(frame)),
+        None => name(frame),
     }
-    text
+}
+
+/// File, line and column of a frame, as far as they are known.
+pub(crate) fn position(frame: &Frame) -> Option<String> {
+    let mut text = without_toolchain(frame.file.as_deref()?).to_owned();
+    for number in [frame.line, frame.column].into_iter().flatten() {
+        text.push_str(&format!(":{number}"));
+    }
+    Some(text)
 }
 
 /// The path of a file of Rust's own libraries without the folder in which the
@@ -358,6 +390,13 @@ fn without_toolchain(file: &str) -> &str {
         Some((commit, path)) if commit.len() == 40 => path,
         _ => file,
     }
+}
+
+/// Whether a file is one of Rust's own libraries, whose functions are generic by name, too.
+fn is_of_rust(file: &str) -> bool {
+    let path = without_toolchain(file);
+    let crates = ["library/core/", "library/alloc/", "library/std/"];
+    path != file && crates.iter().any(|of| path.starts_with(of))
 }
 
 #[cfg(test)]
@@ -404,6 +443,19 @@ mod tests {
         );
         let title = title(TRAP, &frames(&[("abort", 1), ("parse", 3)]));
         assert_eq!(title, "trap: unreachable in parse at src/lib.rs:3");
+    }
+
+    #[test]
+    fn what_is_inlined_of_rusts_libraries_is_known_by_its_file() {
+        let mut panic = frames(&[("panic_display", 259), ("parse", 3)]);
+        let of = |file: &str| format!("/rustc/{}/{file}", "5".repeat(40));
+        panic[0].file = Some(of("library/core/src/panicking.rs"));
+        assert!(title(TRAP, &panic).contains(" in parse at "));
+        panic[0].file = Some(of("library/proc_macro/src/lib.rs"));
+        assert!(title(TRAP, &panic).contains(" in panic_display at "));
+        // A folder of one's own.
+        panic[0].file = Some("library/core/src/panicking.rs".into());
+        assert!(title(TRAP, &panic).contains(" in panic_display at "));
     }
 
     #[test]
@@ -525,6 +577,30 @@ mod tests {
             Ending::default().slow_title(500, 2, None),
             "500 fuel for 2 bytes"
         );
+    }
+
+    #[test]
+    fn a_glance_begins_at_the_programs_own_frame() {
+        let panic = frames(&[
+            ("abort", 1),
+            ("std::process::abort", 2),
+            ("core::panicking::panic", 3),
+            ("parse", 4),
+            ("core::ops::function::FnOnce::call_once", 5),
+            ("main", 6),
+        ]);
+        assert_eq!(
+            own_lines(&panic, 2),
+            [
+                "... 3 frames of panic, abort or allocation",
+                "#3 parse at src/lib.rs:4",
+                "#4 core::ops::function::FnOnce::call_once at src/lib.rs:5",
+            ]
+        );
+        let direct = &panic[3..];
+        assert_eq!(own_lines(direct, 8), lines(direct));
+        let nothing_else = &panic[..3];
+        assert_eq!(own_lines(nothing_else, 8), lines(nothing_else));
     }
 
     #[test]

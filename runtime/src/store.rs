@@ -359,16 +359,18 @@ impl Store {
         let tmp = self.root.join("tmp");
         let path = self.root.join("checkpoint");
         atomic::write(&tmp, &path, &bytes, Durability::Machine)?;
-        let Some(status) = &snapshot.status else {
-            return Ok(());
-        };
+        match &snapshot.status {
+            Some(status) => self.write_status(status),
+            None => Ok(()),
+        }
+    }
+
+    /// Says where the campaign stands, to whoever looks at it from outside.
+    pub fn write_status(&self, status: &Status) -> Result<()> {
         let path = self.root.join(Status::FILE);
-        atomic::write(
-            &tmp,
-            &path,
-            status.to_json().as_bytes(),
-            Durability::Process,
-        )
+        let text = status.to_json();
+        let tmp = self.root.join("tmp");
+        atomic::write(&tmp, &path, text.as_bytes(), Durability::Process)
     }
 
     /// Goes back to the last checkpoint: events after it are cut off. `None`

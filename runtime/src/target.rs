@@ -16,6 +16,7 @@ use crate::inputs;
 use crate::store::finding::quote;
 
 mod costliest;
+mod debugged;
 mod drawn;
 mod exact;
 mod plain;
@@ -25,7 +26,7 @@ mod worker;
 
 pub use costliest::Costliest;
 pub use drawn::Shown;
-pub use exact::{Exact, Replayed, Replays};
+pub use exact::{Exact, Keep, Replayed, Replays};
 pub use watchable::check_watchable;
 pub(crate) use watchable::{needs_marks, support, unwatched};
 pub use worker::Worker;
@@ -170,11 +171,13 @@ impl Target {
         }
     }
 
-    /// The build of replays.
-    fn exact_build(&self) -> Build {
-        match self.options.sanitize_heap {
-            true => Build::HeapExact,
-            false => Build::Exact,
+    /// The build of replays, and of those that are to tell of calls.
+    fn exact_build(&self, calls: bool) -> Build {
+        match (self.options.sanitize_heap, calls) {
+            (true, false) => Build::HeapExact,
+            (false, false) => Build::Exact,
+            (true, true) => Build::HeapCalls,
+            (false, true) => Build::Calls,
         }
     }
 

@@ -170,7 +170,8 @@ pub(crate) fn instrument(module: &mut Module, id: FunctionId, tally: &Tally, ent
     func.block_mut(entry).instrs.splice(0..0, begin.0);
 }
 
-fn calls(instr: &Instr) -> bool {
+/// Is it a call?
+pub(crate) fn calls(instr: &Instr) -> bool {
     matches!(
         instr,
         Instr::Call(_) | Instr::CallIndirect(_) | Instr::CallRef(_)
@@ -178,7 +179,7 @@ fn calls(instr: &Instr) -> bool {
 }
 
 /// Does it give the frame away?
-fn leaves(instr: &Instr) -> bool {
+pub(crate) fn leaves(instr: &Instr) -> bool {
     matches!(
         instr,
         Instr::ReturnCall(_) | Instr::ReturnCallIndirect(_) | Instr::ReturnCallRef(_)
@@ -186,7 +187,7 @@ fn leaves(instr: &Instr) -> bool {
 }
 
 /// The index of the host function that it calls, if it names one.
-fn imported(module: &Module, instr: &Instr) -> Option<i32> {
+pub(crate) fn imported(module: &Module, instr: &Instr) -> Option<i32> {
     let (Instr::Call(ir::Call { func }) | Instr::ReturnCall(ir::ReturnCall { func })) = instr
     else {
         return None;

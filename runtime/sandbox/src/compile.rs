@@ -52,11 +52,15 @@ pub enum Build {
     Heap,
     /// The same compiled as `Exact`, with the stacks of allocations.
     HeapExact,
+    /// As `Exact`, and the host is told of every call.
+    Calls,
+    /// As `HeapExact`, and the host is told of every call.
+    HeapCalls,
 }
 
 impl Build {
-    /// Every way that leaves memory as the original does: not the two that put blocks elsewhere.
-    pub const ALL: [Build; 9] = [
+    /// Every way that leaves memory as the original does: not those that put blocks elsewhere.
+    pub const ALL: [Build; 10] = [
         Build::Fast,
         Build::Compares,
         Build::Marks,
@@ -66,6 +70,7 @@ impl Build {
         Build::Dependence,
         Build::Trace,
         Build::Exact,
+        Build::Calls,
     ];
 
     /// The probes of this build.
@@ -80,6 +85,8 @@ impl Build {
             Build::Profile => Probes::PROFILE,
             Build::Heap => Probes::HEAP,
             Build::HeapExact => Probes::HEAP_EXACT,
+            Build::Calls => Probes::CALLS,
+            Build::HeapCalls => Probes::HEAP_CALLS,
             Build::Dependence => Probes::DEPENDENCE,
             Build::Trace => Probes::TRACE,
         }
@@ -99,7 +106,19 @@ impl Build {
             Build::Exact => "exact",
             Build::Heap => "heap",
             Build::HeapExact => "heap-exact",
+            Build::Calls => "calls",
+            Build::HeapCalls => "heap-calls",
         }
+    }
+
+    /// Are allocations remembered with their stacks?
+    pub(crate) fn keeps_allocations(self) -> bool {
+        matches!(self, Build::HeapExact | Build::HeapCalls)
+    }
+
+    /// Are calls?
+    pub(crate) fn keeps_calls(self) -> bool {
+        matches!(self, Build::Calls | Build::HeapCalls)
     }
 
     pub(crate) fn engine(self) -> &'static Engine {
@@ -115,12 +134,14 @@ impl Build {
             | Build::Dependence
             | Build::Trace
             | Build::Heap => FAST.get_or_init(|| engine(false)),
-            Build::Exact | Build::HeapExact => EXACT.get_or_init(|| {
-                // Wasmtime installs its signal handler with the first engine that wants one, and
-                // ours has to come after it (`pages::install_handler`): this engine wants none.
-                Build::Fast.engine();
-                engine(true)
-            }),
+            Build::Exact | Build::HeapExact | Build::Calls | Build::HeapCalls => {
+                EXACT.get_or_init(|| {
+                    // Wasmtime installs its signal handler with the first engine that wants one, and
+                    // ours has to come after it (`pages::install_handler`): this engine wants none.
+                    Build::Fast.engine();
+                    engine(true)
+                })
+            }
         }
     }
 }

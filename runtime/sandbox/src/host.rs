@@ -9,6 +9,7 @@ use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
+use crate::calls::Calls;
 use crate::draws::{self, Draws};
 use crate::flow::{self, Flow};
 use crate::heap::Heap;
@@ -36,6 +37,8 @@ pub(crate) struct Host {
     pub(crate) tree: Option<Tree>,
     /// Its blocks, in the build that counts them.
     pub(crate) blocks: Option<Blocks>,
+    /// Its calls, in a build that keeps them.
+    pub(crate) calls: Option<Calls>,
     /// Its blocks, in a build that checks accesses.
     pub(crate) heap: Option<Heap>,
     /// The side memory's region, and the marks of the first guest memory.
@@ -170,6 +173,16 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
                 };
                 let words = [from, to, slot].map(i32::cast_unsigned);
                 tree.enter(side, words[0], words[1], words[2]).cast_signed()
+            },
+        ),
+        "called" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>, function: i32, depth: i32| {
+                let host = caller.data_mut();
+                if let (Some(calls), Some(side)) = (&mut host.calls, &host.side) {
+                    calls.add(side, function.cast_unsigned(), depth.cast_unsigned());
+                }
             },
         ),
         "block" => linker.func_wrap(

@@ -11,6 +11,7 @@
 
 mod blocks;
 mod cache;
+mod calls;
 mod compile;
 mod draws;
 mod ending;
@@ -21,6 +22,7 @@ mod heap_calls;
 mod host;
 mod input_place;
 mod labels;
+mod left;
 mod limits;
 mod live;
 mod memory;
@@ -35,18 +37,20 @@ mod shadow;
 pub mod wasi;
 
 pub use cache::Cache;
+pub use calls::{CALLS_KEPT, Called, Calls};
 pub use compile::{Build, THREAD_STACK_BYTES, use_baseline_cpu};
 pub use ending::RawFrame;
 pub use error::SandboxError;
 pub use flow::{FLOW_EVENTS_MAX, FLOW_LABELS_MAX, FlowEvent, FlowKey, FlowPart, FlowTold};
 pub use heap::{Action, FaultBlock, FaultFrame, MemoryFault};
 pub use labels::{DependenceEvent, DependenceLimits, Dependences};
+pub use left::{GlobalLeft, Left, MemoryLeft, State};
 pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use profile::{Profile, ProfileFrame, ProfileNode};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
 pub use sandbox::drawn::{Drawn, Generated};
-pub use sandbox::{Profiled, Replay, Sandbox, on_guest_thread};
+pub use sandbox::{Look, Profiled, Replay, Sandbox, on_guest_thread};
 pub use setup::{HEAP_ROOM, INPUT_FILE};
 
 /// Can memories be watched through page protection here? If not, programs are built with

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wasmtime::{Instance, Memory, Store, TypedFunc};
 
-use crate::compile::Build;
 use crate::ending::imported_functions;
 use crate::error::SandboxError;
 use crate::heap::Heap;
@@ -106,7 +105,8 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
     if host.heap.is_none()
         && let (Some(map), Some(shadow)) = (&program.map.heap, shadow)
     {
-        let imported = (program.build == Build::HeapExact).then(|| imported_functions(program));
+        let keeps = program.build.keeps_allocations();
+        let imported = keeps.then(|| imported_functions(program));
         let guest = regions[0].clone();
         let marks = marks.first().cloned();
         host.heap = Some(Heap::new(map, shadow, guest, marks, imported));

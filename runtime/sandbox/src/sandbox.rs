@@ -22,6 +22,7 @@ use crate::heap::{Heap, MemoryFault};
 use crate::host::Ended;
 use crate::input_place::InputPlace;
 use crate::labels::{DependenceLimits, Dependences};
+use crate::left::Left;
 use crate::limits::Limits;
 use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
@@ -77,6 +78,9 @@ pub struct Sandbox {
     /// Runs that needed a new instance.
     renewals: u64,
 }
+
+/// What sees what a run left.
+pub type Look<'a> = &'a mut dyn FnMut(&mut Left<'_>);
 
 /// What a replay shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,17 +200,13 @@ impl Sandbox {
         self.replay_and_look(input, &mut |_| {})
     }
 
-    /// As [`Sandbox::replay`]; before the reset, `look` sees the first guest memory (or nothing)
-    /// as the run left it. For tests that compare more than outcomes.
-    pub fn replay_and_look(&mut self, input: &[u8], look: &mut dyn FnMut(&[u8])) -> Replay {
+    /// As [`Sandbox::replay`]; before the reset, `look` sees what the run left.
+    pub fn replay_and_look(&mut self, input: &[u8], look: Look<'_>) -> Replay {
         let (exit, site, frames) = match self.call(input) {
             Ok(answer) => (answered(answer), 0, Vec::new()),
             Err(error) => self.ended(&error, true),
         };
-        match self.live().regions.first() {
-            Some(region) => look(region.bytes(0, region.size())),
-            None => look(&[]),
-        }
+        look(&mut self.left());
         let outcome = self.observe(input, exit, site, None, true);
         let memory = self.memory_fault();
         let system = &self.live().store.data().system;
@@ -218,6 +218,15 @@ impl Sandbox {
             memory,
             stdout,
             stderr,
+        }
+    }
+
+    /// What the run left; look before the reset.
+    pub(crate) fn left(&mut self) -> Left<'_> {
+        let memories = self.snapshots.len();
+        Left {
+            live: self.live_mut(),
+            memories,
         }
     }
 
@@ -599,6 +608,9 @@ impl Sandbox {
         if let Some(heap) = &mut host.heap {
             heap.reset();
         }
+        if let Some(calls) = &mut host.calls {
+            calls.clear(&self.side);
+        }
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {
             self.renew();
@@ -663,6 +675,10 @@ impl Sandbox {
             let side = self.side.clone();
             let tree = &mut self.live_mut().store.data_mut().tree;
             tree.as_mut().expect("made with the instance").clear(&side);
+        }
+        let side = self.side.clone();
+        if let Some(calls) = &mut self.live_mut().store.data_mut().calls {
+            calls.clear(&side);
         }
         self.side.write(layout::EXTRA_FUEL as usize, &[0; 8]);
         self.side.write(layout::IRREVERSIBLE as usize, &[0; 4]);

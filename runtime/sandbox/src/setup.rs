@@ -11,6 +11,7 @@ use sandglass_instrument::layout;
 use wasmtime::Val;
 
 use crate::blocks::Blocks;
+use crate::calls::Calls;
 use crate::compile::Build;
 use crate::draws::Draws;
 use crate::ending::{stack, trap};
@@ -83,6 +84,7 @@ impl Setup<'_> {
             texts: Vec::new(),
             tree: (self.program.build == Build::Profile).then(|| Tree::new(&self.program.map)),
             blocks: self.program.map.blocks.then(Blocks::default),
+            calls: self.program.build.keeps_calls().then(Calls::default),
             heap: None,
             side: None,
             marks: None,

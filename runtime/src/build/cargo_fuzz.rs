@@ -131,6 +131,17 @@ impl Project {
         folder.is_dir().then_some(folder)
     }
 
+    /// A target's dictionary, if there is one by its name. cargo-fuzz has no place for it; these are where projects
+    /// have theirs.
+    pub fn dictionary(&self, target: &str) -> Option<PathBuf> {
+        let folder = folder_of(&self.manifest);
+        let places = ["", "dict", "dicts", "dictionaries", "fuzz_targets"];
+        let mut files = places
+            .map(|place| folder.join(place).join(format!("{target}.dict")))
+            .into_iter();
+        files.find(|file| file.is_file())
+    }
+
     /// Builds a target; `flags` are cargo's. With `is_checked`, undefined behaviour ends a run, whatever the project's
     /// profiles say. Returns where cargo put it.
     ///
@@ -356,6 +367,27 @@ mod tests {
         assert_eq!(module_of(&line("bin", "other"), "parse"), None);
         assert_eq!(module_of(r#"{"reason":"build-finished"}"#, "parse"), None);
         assert_eq!(module_of("warning: something", "parse"), None);
+    }
+
+    #[test]
+    fn what_a_project_has_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let project = Project {
+            manifest: root.path().join("Cargo.toml"),
+            targets: vec!["parse".into()],
+            target_folder: root.path().join("target"),
+        };
+        assert_eq!(project.dictionary("parse"), None);
+        assert_eq!(project.inputs("artifacts", "parse"), None);
+        for name in ["dict", "artifacts/parse"] {
+            fs::create_dir_all(root.path().join(name)).unwrap();
+        }
+        fs::write(root.path().join("dict/parse.dict"), "").unwrap();
+        let dictionary = root.path().join("dict/parse.dict");
+        assert_eq!(project.dictionary("parse"), Some(dictionary));
+        assert_eq!(project.dictionary("other"), None);
+        let artifacts = root.path().join("artifacts/parse");
+        assert_eq!(project.inputs("artifacts", "parse"), Some(artifacts));
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Discovery {
     pub(super) fn into_parts(self, campaign: &Record, elapsed_ms: u64) -> (FindingFiles, Event) {
         let (record, lines) = self.record(campaign);
         let folder = format!("findings/{}", record.folder_name());
-        let stack = lines.iter().take(EVENT_FRAMES).cloned().collect();
+        let (What::Bug { ending, .. } | What::Slow { ending, .. }) = &self.what;
+        let stack = ending.own_lines(EVENT_FRAMES);
         let event = match self.what {
             What::Bug { .. } => Event::Finding(Finding {
                 kind: record.kind.clone(),

@@ -96,8 +96,10 @@ impl<'a> Ledger<'a> {
     pub(super) fn resume(&mut self, engine: &Engine) -> Result<()> {
         let testcases = engine.corpus().iter().map(|(_, testcase)| testcase);
         self.store.restore_corpus(testcases)?;
+        let reached = Status::read(self.store.root()).map(|status| status.counters.execs);
         self.emit(Event::Resumed(Resumed {
             execs: engine.stats().execs,
+            reached: reached.filter(|reached| *reached > engine.stats().execs),
             last_new_exec: self.last_new_exec,
             guidance: self.record.guidance.name.clone(),
             seed: self.record.guidance.seed,
@@ -150,10 +152,7 @@ impl<'a> Ledger<'a> {
             self.clock.elapsed_ms(),
             engine.checkpoint(),
         );
-        self.due.checkpoint = Some(snapshot.with_status(Status {
-            counters: counters(engine),
-            operators: engine.operators(),
-        }));
+        self.due.checkpoint = Some(snapshot.with_status(status(engine)));
     }
 
     /// Writes what was noted, and tells how far the campaign is. The engine may have planned a batch
@@ -214,6 +213,7 @@ impl<'a> Ledger<'a> {
         joined: Option<Joined>,
     ) -> Result<Summary> {
         self.write_due(engine)?;
+        self.store.write_status(&status(engine))?;
         let record = self.record;
         let elapsed_ms = self.clock.elapsed_ms();
         let counters = counters(engine);
@@ -331,6 +331,13 @@ impl<'a> Ledger<'a> {
     fn emit(&mut self, event: Event) {
         self.store.record_event(&event);
         self.reporter.report(&event);
+    }
+}
+
+fn status(engine: &Engine) -> Status {
+    Status {
+        counters: counters(engine),
+        operators: engine.operators(),
     }
 }
 

@@ -279,6 +279,12 @@ pub struct ReproArgs {
     /// One JSON object for each replay
     #[arg(long)]
     pub json: bool,
+    /// Show which functions the run entered, in order: the last 200 calls
+    #[arg(long)]
+    pub trace: bool,
+    /// Write what the run left where it ended, as a core dump for WebAssembly debuggers; of one input
+    #[arg(long, value_name = "FILE")]
+    pub coredump: Option<PathBuf>,
     /// The processor that guests are compiled for: it makes no difference to what they do
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub cpu: CpuArg,

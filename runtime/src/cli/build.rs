@@ -51,6 +51,9 @@ impl BuildArgs {
 struct Built {
     out: PathBuf,
     corpus: Option<PathBuf>,
+    /// What made it fail before.
+    artifacts: Option<PathBuf>,
+    dictionary: Option<PathBuf>,
 }
 
 pub(super) fn run(args: BuildArgs) -> Result<u8> {
@@ -85,7 +88,16 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
     if let Some(corpus) = built.corpus {
         next = format!("{next} {}", quote(&show(&corpus)));
     }
+    if let Some(dictionary) = built.dictionary {
+        next = format!("{next} --dict {}", quote(&show(&dictionary)));
+    }
     sink.line(&format!("  next: {next} --time 60s"));
+    if let Some(artifacts) = built.artifacts {
+        let artifacts = quote(&show(&artifacts));
+        sink.line(&format!(
+            "  or: sandglass check {out} {artifacts} --execs 0    # what cargo-fuzz found"
+        ));
+    }
     Ok(exit_code::FINE)
 }
 
@@ -102,7 +114,12 @@ fn build_sources(args: &BuildArgs) -> Result<Built> {
     let out = args.out.clone().unwrap_or(beside);
     make_place(&out)?;
     sources.build(args.compiler, args.is_checked(), &args.flags, &out)?;
-    Ok(Built { out, corpus: None })
+    Ok(Built {
+        out,
+        corpus: None,
+        artifacts: None,
+        dictionary: None,
+    })
 }
 
 fn build_target(args: &BuildArgs) -> Result<Built> {
@@ -127,6 +144,8 @@ fn build_target(args: &BuildArgs) -> Result<Built> {
     fs::copy(&module, &out).map_err(|e| io(&out, "write", &e))?;
     Ok(Built {
         corpus: project.inputs("corpus", target),
+        artifacts: project.inputs("artifacts", target),
+        dictionary: project.dictionary(target),
         out,
     })
 }

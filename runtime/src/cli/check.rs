@@ -125,12 +125,17 @@ fn campaign(
     }
     report.execs = summary.counters.execs;
     report.state_hash = summary.state_hash;
+    // What has failed already is one bug, and not two.
+    let failed: BTreeSet<(String, String)> = report
+        .failures()
+        .map(|one| (one.kind.clone(), one.key.clone()))
+        .collect();
     for made in findings(&folder)? {
-        let kept = keep(&made, &out.join("findings"))?;
         let one = on_guest_thread(|| checker.finding(&made, What::New, "campaign"))?;
-        let is_open = checker.open.contains(&(one.kind.clone(), one.key.clone()));
-        if !is_open {
-            report.checked.push(Checked { path: kept, ..one });
+        let bug = (one.kind.clone(), one.key.clone());
+        if !failed.contains(&bug) && !checker.open.contains(&bug) {
+            let path = keep(&made, &out.join("findings"))?;
+            report.checked.push(Checked { path, ..one });
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
+use crate::check::known::findings;
 use crate::config::{default_folder, options, reset, wanted_limits};
 use crate::cover::json::{self, Ran};
 use crate::cover::source::Sources;
@@ -18,7 +19,7 @@ use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
 use crate::report::plain::plural;
-use crate::store::finding::quote;
+use crate::store::finding::{self, quote};
 use crate::target::{Module, Reset, Target};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
@@ -47,7 +48,8 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
             format!("sandglass fuzz {}", quote(&show(&args.target))),
         ));
     }
-    let read = inputs::read_all(&corpus, u64::from(limits.input_bytes))?;
+    let paths = with_findings(&corpus)?;
+    let read = inputs::read_all(&paths, u64::from(limits.input_bytes))?;
     if read.inputs.is_empty() {
         bail!(
             "{}: no inputs, expected at least one regular file",
@@ -100,6 +102,25 @@ fn lines_shown(args: &CoverArgs) -> usize {
         CoverArgs { html: Some(_), .. } => html::ROWS_MAX,
         _ => text::BLOCKED_MAX,
     }
+}
+
+/// The same paths; behind each campaign, the inputs that its findings gave to the target. They reach source, too.
+fn with_findings(corpus: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for path in corpus {
+        paths.push(path.clone());
+        if !path.join("campaign.toml").exists() {
+            continue;
+        }
+        for folder in findings(path)? {
+            let (record, _) = finding::read(&folder)?;
+            // What broke a generator has reached no target.
+            if record.kind != "generator" {
+                paths.push(folder.join("input"));
+            }
+        }
+    }
+    Ok(paths)
 }
 
 fn about(ran: &Ran<'_>) -> String {

@@ -60,6 +60,8 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     ));
     sink.line("");
     super::repro::run(super::args::ReproArgs {
+        trace: false,
+        coredump: None,
         target: target.clone(),
         files: vec![finding.clone()],
         cpu: super::args::CpuArg::Native,

@@ -218,7 +218,7 @@ fn bytes(
             let call = args.call.as_deref().expect("clap asks for it");
             rust::rust(&exported, call).into_bytes()
         }
-        Format::C => c::c(&exported).into_bytes(),
+        Format::C => c::c(&exported, &target.module.wasm).into_bytes(),
         Format::Bundle => bundle(args, case, target, record, stack).to_bytes(),
         Format::Bytes => case.input.clone(),
         Format::Libfuzzer | Format::Afl | Format::Honggfuzz | Format::Go => {

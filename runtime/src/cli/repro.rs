@@ -3,6 +3,7 @@
 //! A finding's folder brings its limits and arguments along; flags on the
 //! command line come before them. Whatever a guest wrote is escaped.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,13 +15,14 @@ use serde::Serialize;
 use super::args::{CpuArg, ReproArgs};
 use super::case::{Case, call, exact_for, read_case};
 use crate::config::reset;
-use crate::error::{OurFault, exit_code, printable, show, with_next};
+use crate::error::{OurFault, exit_code, io, printable, show, with_next};
 use crate::export::bundle;
 use crate::report::Sink;
 use crate::report::plain::number;
 use crate::stack;
 use crate::store::finding::FindingRecord;
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
+use crate::target::{Exact, Keep, MEMORY_BYTES_MAX, Module, Replayed, Target};
+use crate::trace::Trace;
 
 /// Lines of a guest's output that are shown.
 const OUTPUT_LINES_MAX: usize = 200;
@@ -41,6 +43,13 @@ pub(super) fn run(args: ReproArgs) -> Result<u8> {
             ),
             "sandglass repro TARGET.wasm FILE, with an input or a finding's folder",
         ));
+    }
+    if let (Some(file), 2..) = (&args.coredump, args.files.len()) {
+        let count = args.files.len();
+        bail!(
+            "--coredump {}: a core dump is of one run; expected one input, and not {count}",
+            show(file)
+        );
     }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let cases = args
@@ -96,11 +105,26 @@ fn replay(
     (target, limits): (&Arc<Target>, Limits),
     stack: Option<&Vec<String>>,
 ) -> Result<u8> {
-    let (replayed, _) = on_guest_thread(|| case.replay(&mut Exact::new(target, &limits), target))?;
+    let keep = Keep {
+        calls: args.trace,
+        state: args.coredump.is_some(),
+    };
+    let mut exact = Exact::new(target, &limits).keeping(keep);
+    let (replayed, value) = on_guest_thread(|| {
+        let (replayed, shown) = case.replay(&mut exact, target)?;
+        let input = shown.as_ref().map_or(&case.input, |shown| &shown.input);
+        anyhow::Ok((replayed, target.debugged(&limits, input)?))
+    })?;
     if args.json {
-        out.line(&json(case, &replayed));
+        out.line(&json(case, &replayed, value));
     } else {
-        print(out, case, &replayed);
+        print(out, case, &replayed, value.as_deref());
+    }
+    if let Some(file) = &args.coredump {
+        dump(file, case, &replayed)?;
+        if !args.json {
+            out.line(&format!("    core dump: {}", show(file)));
+        }
     }
     let record = case.record.as_ref();
     let is_same = |record: &&FindingRecord| {
@@ -124,6 +148,19 @@ fn replay(
     })
 }
 
+/// Writes the core dump.
+fn dump(file: &Path, case: &Case, replayed: &Replayed) -> Result<()> {
+    let Some(core) = &replayed.core else {
+        bail!(
+            "--coredump {}: {} ended with `{}`, outside of the guest; expected an input that ends inside of it, as traps do",
+            show(file),
+            show(&case.path),
+            stack::exit_text(replayed.outcome.exit)
+        );
+    };
+    fs::write(file, core).map_err(|error| io(file, "write", &error))
+}
+
 /// How a replay differs from what was recorded under the same limits.
 fn difference(record: &FindingRecord, replayed: &Replayed) -> Option<String> {
     let outcome = &replayed.outcome;
@@ -139,7 +176,7 @@ fn difference(record: &FindingRecord, replayed: &Replayed) -> Option<String> {
     })
 }
 
-fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
+fn print(out: &mut Sink, case: &Case, replayed: &Replayed, value: Option<&str>) {
     let outcome = &replayed.outcome;
     let in_campaigns = if replayed.fuel_exact == outcome.fuel {
         String::new()
@@ -163,7 +200,15 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed) {
     for line in replayed.ending.lines() {
         out.line(&format!("    {line}"));
     }
-    for (name, bytes) in [("stdout", &replayed.stdout), ("stderr", &replayed.stderr)] {
+    for line in replayed.trace.iter().flat_map(Trace::lines) {
+        out.line(&format!("    {line}"));
+    }
+    let value = value.unwrap_or_default().as_bytes();
+    for (name, bytes) in [
+        ("value", value),
+        ("stdout", &replayed.stdout),
+        ("stderr", &replayed.stderr),
+    ] {
         let text = String::from_utf8_lossy(bytes);
         for line in text.lines().take(OUTPUT_LINES_MAX) {
             out.line(&format!("    {name}: {}", printable(line)));
@@ -182,7 +227,7 @@ fn expected(case: &Case) -> Option<u64> {
 
 /// One replay as JSON.
 #[derive(Serialize)]
-struct Line {
+struct Line<'a> {
     event: &'static str,
     file: String,
     kind: &'static str,
@@ -200,9 +245,14 @@ struct Line {
     stack: Vec<String>,
     stdout: String,
     stderr: String,
+    /// What a cargo-fuzz target makes of the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a Trace>,
 }
 
-fn json(case: &Case, replayed: &Replayed) -> String {
+fn json(case: &Case, replayed: &Replayed, value: Option<String>) -> String {
     let outcome = &replayed.outcome;
     let line = Line {
         event: "replay",
@@ -222,6 +272,8 @@ fn json(case: &Case, replayed: &Replayed) -> String {
         stack: replayed.ending.lines(),
         stdout: String::from_utf8_lossy(&replayed.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&replayed.stderr).into_owned(),
+        value,
+        trace: replayed.trace.as_ref(),
     };
     serde_json::to_string(&line).expect("a replay is plain data")
 }

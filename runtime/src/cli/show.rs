@@ -28,15 +28,19 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-    let (replayed, shown) = on_guest_thread(|| {
+    let (replayed, shown, value) = on_guest_thread(|| {
         let mut exact = Exact::new(&target, &limits);
         match &case.choices {
             Some(choices) => {
                 let (replayed, shown) = exact.replay_choices(choices)?;
                 let known = tried(&mut exact, &shown, &replayed, args.execs)?;
-                Ok((replayed, Some((shown, known))))
+                let value = target.debugged(&limits, &shown.input)?;
+                anyhow::Ok((replayed, Some((shown, known)), value))
             }
-            None => anyhow::Ok((exact.replay(&case.input)?, None)),
+            None => {
+                let value = target.debugged(&limits, &case.input)?;
+                Ok((exact.replay(&case.input)?, None, value))
+            }
         }
     })?;
     let mut out = Sink::stdout();
@@ -57,6 +61,7 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
         }
         block(&mut out, memory);
     }
+    text(&mut out, "value", value.unwrap_or_default().as_bytes());
     text(&mut out, "input", input);
     if let Some((shown, _)) = &shown {
         text(&mut out, "notes", &shown.notes);

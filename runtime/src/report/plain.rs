@@ -140,11 +140,18 @@ impl Reporter for Plain {
     fn report(&mut self, event: &Event) {
         match event {
             Event::Start(start) => self.start(start),
-            Event::Resumed(resumed) => self.sink.line(&format!(
-                "resumed at {} after {}",
-                plural(resumed.execs, "execution"),
-                clock(resumed.elapsed_ms)
-            )),
+            Event::Resumed(resumed) => {
+                let reached = resumed.reached.map(|reached| {
+                    let all = number(reached);
+                    format!(" of {all} (the last batch was cut short, and is repeated)")
+                });
+                self.sink.line(&format!(
+                    "resumed at {}{} after {}",
+                    plural(resumed.execs, "execution"),
+                    reached.unwrap_or_default(),
+                    clock(resumed.elapsed_ms)
+                ));
+            }
             Event::Finding(finding) => self.finding(finding),
             Event::Slow(slow) => self.slow(slow),
             Event::Pulse(pulse) => {

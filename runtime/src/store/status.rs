@@ -1,4 +1,5 @@
-//! `status.json`: where a campaign stood at its last checkpoint, for whoever watches it from outside.
+//! `status.json`: where a campaign stood at its last checkpoint or at the end of its last session, for whoever watches it
+//! from outside.
 //!
 //! What the log does not say and the checkpoint says to us alone: how many were valid, what each operator
 //! led to. Nothing reads it to go on, so it is not forced to disk; and like the log it says nothing

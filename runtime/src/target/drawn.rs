@@ -13,7 +13,7 @@ use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome,
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
-use super::exact::fuel_exact;
+use super::exact::{Kept, fuel_exact};
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
 use crate::said::Said;
@@ -251,10 +251,10 @@ impl Exact {
     fn run_drawing(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
         let target = Arc::clone(&self.target);
         if let Some(of) = &target.generator {
-            let limits = self.limits;
+            let (limits, keep) = (self.limits, self.keep);
             let generator = self
                 .generator
-                .get_or_insert_with(|| Box::new(Exact::new(of, &limits)));
+                .get_or_insert_with(|| Box::new(Exact::new(of, &limits).keeping(keep)));
             let (made, mut shown) = generator.replay_drawn(drawing)?;
             if made.outcome.exit != Exit::Valid {
                 return Ok((made, shown));
@@ -276,8 +276,9 @@ impl Exact {
     }
 
     fn replay_drawn(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
+        let (keep, mut kept) = (self.keep, Kept::default());
         let sandbox = self.exact_sandbox()?;
-        let drawn = sandbox.replay_drawn(drawing);
+        let drawn = sandbox.replay_drawn_and_look(drawing, &mut |left| kept = keep.of(left));
         let fuel_exact = fuel_exact(sandbox, &drawn.outcome, &drawn.frames);
         let Drawn {
             outcome,
@@ -299,6 +300,8 @@ impl Exact {
             outcome,
             stdout,
             stderr,
+            trace: self.trace(&kept),
+            core: self.core(&frames, &kept),
         };
         let shown = Shown {
             fuel: replayed.outcome.fuel,

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use anyhow::Result;
 use sandglass_engine::{Detail, Exit, GeneratorFault, Outcome, Variant};
 use sandglass_instrument::symbols::{Frame, Symbols};
-use sandglass_sandbox::{Build, Limits, MemoryFault, RawFrame, Sandbox};
+use sandglass_sandbox::{Build, Calls, Left, Limits, MemoryFault, RawFrame, Sandbox, State};
 
 use super::{Costliest, Target};
 use crate::campaign::Replayer;
+use crate::coredump;
 use crate::memory::Memory;
 use crate::said::Said;
 use crate::stack::Ending;
+use crate::trace::Trace;
 
 /// One replayed execution.
 #[derive(Clone, Debug)]
@@ -29,6 +31,35 @@ pub struct Replayed {
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
     pub stderr: Vec<u8>,
+    /// What it called, if that was to be kept.
+    pub trace: Option<Trace>,
+    /// What it left, as a core dump, if that was to be kept and it ended inside of the guest.
+    pub core: Option<Vec<u8>>,
+}
+
+/// What is to be kept of a run beside how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The functions that it entered.
+    pub calls: bool,
+    /// Memories and globals, as it left them.
+    pub state: bool,
+}
+
+/// What was kept.
+#[derive(Default)]
+pub(super) struct Kept {
+    calls: Option<Calls>,
+    state: Option<State>,
+}
+
+impl Keep {
+    pub(super) fn of(self, left: &mut Left<'_>) -> Kept {
+        Kept {
+            calls: left.calls().filter(|_| self.calls).cloned(),
+            state: self.state.then(|| left.state()),
+        }
+    }
 }
 
 /// Replays inputs in the exact build. Compiled when first needed: most
@@ -39,6 +70,7 @@ pub struct Exact {
     pub(super) limits: Limits,
     pub(super) sandbox: Option<Sandbox>,
     symbols: Option<Symbols>,
+    pub(super) keep: Keep,
     pub(super) generator: Option<Box<Exact>>,
 }
 
@@ -46,11 +78,12 @@ impl Exact {
     /// For a target, under these limits.
     pub fn new(target: &Arc<Target>, limits: &Limits) -> Exact {
         Exact {
-            build: target.exact_build(),
+            build: target.exact_build(false),
             target: Arc::clone(target),
             limits: *limits,
             sandbox: None,
             symbols: None,
+            keep: Keep::default(),
             generator: None,
         }
     }
@@ -63,6 +96,15 @@ impl Exact {
         }
     }
 
+    /// The same, which keeps more of each run.
+    pub fn keeping(self, keep: Keep) -> Exact {
+        Exact {
+            build: self.target.exact_build(keep.calls),
+            keep,
+            ..self
+        }
+    }
+
     /// Makes the instance now, not before the first replay. On a guest thread only.
     pub fn start(&mut self) -> Result<()> {
         self.exact_sandbox().map(|_| ())
@@ -70,8 +112,9 @@ impl Exact {
 
     /// Replays one input. On a guest thread only.
     pub fn replay(&mut self, input: &[u8]) -> Result<Replayed> {
+        let (keep, mut kept) = (self.keep, Kept::default());
         let sandbox = self.exact_sandbox()?;
-        let replay = sandbox.replay(input);
+        let replay = sandbox.replay_and_look(input, &mut |left| kept = keep.of(left));
         let fuel_exact = fuel_exact(sandbox, &replay.outcome, &replay.frames);
         Ok(Replayed {
             fuel_exact,
@@ -82,7 +125,20 @@ impl Exact {
             outcome: replay.outcome,
             stdout: replay.stdout,
             stderr: replay.stderr,
+            trace: self.trace(&kept),
+            core: self.core(&replay.frames, &kept),
         })
+    }
+
+    pub(super) fn trace(&mut self, kept: &Kept) -> Option<Trace> {
+        Some(Trace::new(kept.calls.as_ref()?, self.symbols()))
+    }
+
+    pub(super) fn core(&mut self, frames: &[RawFrame], kept: &Kept) -> Option<Vec<u8>> {
+        let state = kept.state.as_ref().filter(|_| !frames.is_empty())?;
+        let target = Arc::clone(&self.target);
+        let name = &target.module.path;
+        Some(coredump::encode(name, self.symbols(), frames, state))
     }
 
     pub(super) fn ending_of(&mut self, frames: &[RawFrame], memory: Option<MemoryFault>) -> Ending {
@@ -113,11 +169,15 @@ impl Exact {
         if raw.is_empty() {
             return Vec::new();
         }
-        let wasm = &self.target.module.wasm;
-        let symbols = self.symbols.get_or_insert_with(|| Symbols::new(wasm));
+        let symbols = self.symbols();
         raw.iter()
             .flat_map(|frame| symbolised(symbols, frame))
             .collect()
+    }
+
+    fn symbols(&mut self) -> &Symbols {
+        let wasm = &self.target.module.wasm;
+        self.symbols.get_or_insert_with(|| Symbols::new(wasm))
     }
 }
 

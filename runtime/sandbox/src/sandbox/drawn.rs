@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Outcome};
 use sandglass_instrument::layout;
 
-use super::{Profiled, RawFrame, Sandbox, answered};
+use super::{Look, Profiled, RawFrame, Sandbox, answered};
 use crate::heap::MemoryFault;
 
 /// What one run of a generator made.
@@ -121,7 +121,13 @@ impl Sandbox {
 
     /// Runs a generator or property and reports all there is.
     pub fn replay_drawn(&mut self, drawing: Drawing) -> Drawn {
+        self.replay_drawn_and_look(drawing, &mut |_| {})
+    }
+
+    /// As [`Sandbox::replay_drawn`]; before the reset, `look` sees what the run left.
+    pub fn replay_drawn_and_look(&mut self, drawing: Drawing, look: Look<'_>) -> Drawn {
         let (exit, site, frames) = self.enter(drawing, true);
+        look(&mut self.left());
         let mut outcome = self.observe(&[], exit, site, None, true);
         let memory = self.memory_fault();
         let host = self.live_mut().store.data_mut();

@@ -18,7 +18,7 @@ pub(super) fn print(out: &mut Sink, args: &CheckArgs, report: &Report) {
     for one in failures.iter().take(FAILURES_MAX) {
         let why = one.failure.as_deref().unwrap_or_default();
         out.line(&format!("FAILED {}: {why}: {}", show(&one.path), one.title));
-        for line in stack::lines(&one.frames).iter().take(FRAMES_MAX) {
+        for line in stack::own_lines(&one.frames, FRAMES_MAX) {
             out.line(&format!("    {line}"));
         }
         let command = one.replay(&args.target.to_string_lossy());

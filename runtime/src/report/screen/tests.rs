@@ -372,6 +372,7 @@ fn what_is_wrong_is_said_with_what_to_type() {
 fn resumed() -> Event {
     Event::Resumed(Resumed {
         execs: 50_000,
+        reached: None,
         last_new_exec: 49_000,
         guidance: "zest".into(),
         seed: 7,
