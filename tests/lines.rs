@@ -6,14 +6,18 @@
 
 use std::sync::Arc;
 
-use sandglass_guests::{C_DEMO, DEMOS, Demo, PLANTED, RUST_DEMO, WAT};
+use sandglass_guests::{C_DEMO, DEMOS, Demo, RUST_DEMO};
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{Build, Limits, Options, Program, RawFrame, Sandbox, on_guest_thread};
+use sandglass_tests::trapping::trapping;
 use wasmtime::{Config, Engine, Linker, Module, Store, WasmBacktrace};
 
 #[test]
 fn stacks_are_those_of_the_original() {
-    let mut guests = Vec::new();
+    // Commands want a system, uncaught exceptions have no stack.
+    let mut guests = trapping(|guest| {
+        guest.text.contains("LLVMFuzzerTestOneInput") && !guest.expect().ends_with("exception")
+    });
     for demo in DEMOS {
         for bug in demo
             .bugs
@@ -24,20 +28,6 @@ fn stacks_are_those_of_the_original() {
                 let name = format!("{} {level}, {}", demo.name, bug.what);
                 guests.push((name, wasm.to_vec(), bug.witness));
             }
-        }
-    }
-    for planted in PLANTED {
-        guests.push((planted.name.into(), planted.wasm.to_vec(), planted.witness));
-    }
-    for guest in WAT
-        .iter()
-        .filter(|guest| guest.expect().starts_with("trap"))
-    {
-        let wasm = wat::parse_str(guest.text).expect("guests assemble");
-        // Commands want a system, uncaught exceptions have no stack.
-        let reactor = guest.text.contains("LLVMFuzzerTestOneInput");
-        if reactor && !guest.expect().ends_with("exception") {
-            guests.push((guest.name.into(), wasm, guest.input()));
         }
     }
     let engine = plain_engine();

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use sandglass_guests::{DEMOS, PLANTED, WAT};
+use sandglass_guests::DEMOS;
 use sandglass_sandbox::{
     Build, CALLS_KEPT, Called, Calls, Limits, Options, Program, Replay, Sandbox, on_guest_thread,
 };
+use sandglass_tests::trapping::trapping;
 
 /// Two runs in one sandbox: nothing is left of the first one.
 fn replays(wasm: &[u8], build: Build, input: &[u8]) -> [(Replay, Calls); 2] {
@@ -42,21 +43,11 @@ fn active(calls: &Calls, depth: u32) -> Vec<u32> {
 
 #[test]
 fn calls_that_are_active_at_the_end_are_the_stack() {
-    let mut guests = Vec::new();
+    let mut guests = trapping(|_| true);
     for demo in DEMOS {
         for bug in demo.bugs {
             guests.push((bug.what.to_owned(), demo.wasm_o0.to_vec(), bug.witness));
         }
-    }
-    for planted in PLANTED {
-        guests.push((planted.name.into(), planted.wasm.to_vec(), planted.witness));
-    }
-    for guest in WAT
-        .iter()
-        .filter(|guest| guest.expect().starts_with("trap"))
-    {
-        let wasm = wat::parse_str(guest.text).expect("guests assemble");
-        guests.push((guest.name.into(), wasm, guest.input()));
     }
     let mut whole = 0;
     for (name, wasm, input) in &guests {

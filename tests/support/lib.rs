@@ -1,5 +1,5 @@
-//! What several tests need: hostile files, large campaigns, generators run natively, the program itself, covers, checks of undefined behaviour, what may be left out, and how an
-//! outcome is named in guests' headers.
+//! What several tests need: hostile files, large campaigns, guests that trap, generators run natively, the program itself, covers, checks
+//! of undefined behaviour, what may be left out, and how an outcome is named in guests' headers.
 
 pub mod browser;
 pub mod covered;
@@ -8,6 +8,7 @@ pub mod installed;
 pub mod large;
 pub mod natively;
 pub mod program;
+pub mod trapping;
 pub mod undefined;
 
 use sandglass_engine::Exit;

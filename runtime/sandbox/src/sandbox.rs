@@ -4,37 +4,34 @@
 //! nothing: what deserves detail is the engine's business ([`Interest`]).
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sandglass_abi as abi;
-use sandglass_engine::feedback::trace_hash;
-use sandglass_engine::{Detail, Exit, Interest, Outcome, Peaks, TrapKind};
-use sandglass_instrument::layout;
-use wasmtime::AsContextMut;
+use sandglass_engine::{Interest, Outcome};
 
 use crate::blocks::Blocks;
 use crate::compile::{Build, THREAD_STACK_BYTES};
-use crate::ending::{RawFrame, stack, trap};
+use crate::ending::RawFrame;
 use crate::error::SandboxError;
 use crate::flow::{Flow, FlowTold};
 use crate::heap::{Heap, MemoryFault};
-use crate::host::Ended;
 use crate::input_place::InputPlace;
 use crate::labels::{DependenceLimits, Dependences};
 use crate::left::Left;
 use crate::limits::Limits;
-use crate::live::{Live, Run, instantiate};
-use crate::memory::Plan;
-use crate::observe::{Reader, take_compares};
-use crate::pages::{Region, install_handler, take_trap_pc};
+use crate::live::{Live, Run};
+use crate::observe::Reader;
+use crate::pages::{Region, install_handler};
 use crate::profile::Profile;
 use crate::program::{EntryKind, Program};
 use crate::reset::Snapshot;
 use crate::setup::{INPUT_FILE, Setup};
 use crate::wasi;
+use outcome::answered;
 
 pub(crate) mod drawn;
+mod outcome;
+mod restore;
 
 thread_local! {
     static GUEST_THREAD: Cell<bool> = const { Cell::new(false) };
@@ -426,272 +423,6 @@ impl Sandbox {
                 run.call(&mut live.store, ()).map(|()| abi::VALID)
             }
         }
-    }
-
-    /// Names the end of a run that did not return.
-    #[cold]
-    fn ended(&mut self, error: &wasmtime::Error, frames: bool) -> (Exit, u32, Vec<RawFrame>) {
-        let live = self
-            .instance
-            .as_mut()
-            .expect("an instance is missing only inside `renew`");
-        if let Some(heap) = &mut live.store.data_mut().heap {
-            heap.abandon();
-        }
-        match live.store.data_mut().stop.take() {
-            Some(Ended { exit, site }) => {
-                let exit = match exit {
-                    Exit::ExitCode(0) if self.program.entry == EntryKind::Command => Exit::Valid,
-                    Exit::ExitCode(_) if self.program.entry == EntryKind::Command => Exit::Invalid,
-                    exit => exit,
-                };
-                let mut stack = if frames || (site == 0 && exit.is_finding()) {
-                    stack(error, &self.program)
-                } else {
-                    Vec::new()
-                };
-                // A check stands before what it checks, and is part of what stands before it.
-                if let (Exit::Memory(_) | Exit::StackEnd, Some(top), 1..) =
-                    (exit, stack.first_mut(), site)
-                {
-                    top.offset = Some(site);
-                }
-                let top = stack.first().and_then(|frame| frame.offset).unwrap_or(0);
-                let site = if exit.is_finding() && site == 0 {
-                    top
-                } else {
-                    site
-                };
-                (exit, site, if frames { stack } else { Vec::new() })
-            }
-            None => {
-                let exit = trap(error);
-                if exit == Exit::Trap(TrapKind::UncaughtException) {
-                    live.store.as_context_mut().take_pending_exception();
-                }
-                // The guest's own `unreachable`s are host calls: one that traps is the budget's.
-                let exit = match exit {
-                    Exit::Trap(TrapKind::Unreachable) => Exit::Hang,
-                    exit => exit,
-                };
-                let pc = take_trap_pc();
-                let stack = stack(error, &self.program);
-                let top = stack.first().and_then(|frame| frame.offset);
-                let site = top.or_else(|| self.program.operator_at(pc)).unwrap_or(0);
-                (exit, site, if frames { stack } else { Vec::new() })
-            }
-        }
-    }
-
-    #[inline]
-    fn observe(
-        &mut self,
-        input: &[u8],
-        exit: Exit,
-        site: u32,
-        interest: Option<&Interest>,
-        wants: bool,
-    ) -> Outcome {
-        let map = &self.program.map;
-        let counters = self
-            .side
-            .words(map.layout.counters as usize, self.reader.probes());
-        let extra = u64::from_le_bytes(
-            self.side
-                .bytes(layout::EXTRA_FUEL as usize, 8)
-                .try_into()
-                .expect("eight bytes"),
-        );
-        let fuel = match self.program.build {
-            Build::Plain => 0,
-            _ => self.reader.fuel(counters) + extra,
-        };
-        let (mut exit, mut site) = (exit, site);
-        if fuel > self.limits.fuel {
-            (exit, site) = (Exit::Hang, 0);
-        } else if self.refused_memory() && matches!(exit, Exit::Trap(_)) {
-            exit = Exit::OutOfMemory;
-        }
-        let input_bytes = input.len().min(self.limits.input_bytes as usize) as u32;
-        let mut outcome = Outcome {
-            exit,
-            site,
-            fuel,
-            input_bytes,
-            stage: self.live().store.data().draws.stage(),
-            detail: None,
-        };
-        let of_interest = |interest: &Interest| {
-            interest.wants(exit, site, fuel, input_bytes)
-                || self.reader.is_new(counters, interest.bits(exit))
-        };
-        if wants || interest.is_some_and(of_interest) {
-            let counts = self.reader.counts(counters);
-            let mut detail = Detail {
-                input: input.to_vec(),
-                trace_hash: trace_hash(&counts),
-                counts,
-                peaks: self.peaks(),
-                ..Detail::default()
-            };
-            if self.program.build == Build::Compares {
-                let words = (layout::COMPARE_BYTES as usize / 4) * map.compares.len();
-                detail.compares =
-                    take_compares(map, self.side.words(map.layout.compares as usize, words));
-                detail.texts = std::mem::take(&mut self.live_mut().store.data_mut().texts);
-            }
-            outcome.detail = Some(Box::new(detail));
-        }
-        let counters = self.side.words(
-            self.program.map.layout.counters as usize,
-            self.reader.probes(),
-        );
-        self.reader.clear(counters);
-        outcome
-    }
-
-    /// What the run took at most.
-    fn peaks(&self) -> Peaks {
-        let guests = &self.live().regions[..self.snapshots.len()];
-        let word = |at: u32| {
-            let bytes = self.side.bytes(at as usize, 4);
-            i32::from_le_bytes(bytes.try_into().expect("four bytes"))
-        };
-        let depth = word(layout::DEPTH_LIMIT).saturating_sub(word(layout::LEAST_DEPTH));
-        Peaks {
-            memory_pages: guests.iter().map(|region| region.size() as u64 >> 16).sum(),
-            call_depth: depth.max(0).cast_unsigned(),
-        }
-    }
-
-    #[inline]
-    fn refused_memory(&self) -> bool {
-        self.live().regions[..self.snapshots.len()]
-            .iter()
-            .any(|region| region.take_refused())
-    }
-
-    /// Back to the snapshot.
-    #[inline]
-    fn reset(&mut self) {
-        let live = self
-            .instance
-            .as_mut()
-            .expect("an instance is missing only inside `renew`");
-        let labels = live.store.data().labels.as_ref();
-        if let Some(place) = &mut self.input {
-            if let Some(labels) = labels {
-                labels.plain(place.address(), place.written() as u32);
-            }
-            place.take(&self.snapshots[0]);
-        }
-        if let Some(labels) = labels {
-            labels.clear(&live.regions, &live.marks);
-            labels.begin(DependenceLimits::STANDARD);
-        }
-        for snapshot in &mut self.snapshots {
-            snapshot.reset();
-        }
-        let live = self
-            .instance
-            .as_mut()
-            .expect("an instance is missing only inside `renew`");
-        let host = live.store.data_mut();
-        host.system.reset(&self.saved);
-        host.draws.reset();
-        if let Some(tree) = &mut host.tree {
-            tree.clear(&self.side);
-        }
-        if let Some(blocks) = &mut host.blocks {
-            blocks.reset();
-        }
-        if let Some(heap) = &mut host.heap {
-            heap.reset();
-        }
-        if let Some(calls) = &mut host.calls {
-            calls.clear(&self.side);
-        }
-        let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
-        if flag != [0; 4] {
-            self.renew();
-        }
-    }
-
-    /// A new instance in place of one that cannot be brought back.
-    #[cold]
-    fn renew(&mut self) {
-        self.renewals += 1;
-        if !self.program.map.adoptable {
-            let renewals = self.renewals;
-            // Set-up is deterministic: it has succeeded from the same start before.
-            *self =
-                Sandbox::new(&self.program, &self.limits).expect("set-up runs as it did before");
-            self.renewals = renewals;
-            return;
-        }
-        let old = self.instance.take().expect("called with an instance");
-        for (region, snapshot) in old.regions.iter().zip(&self.snapshots) {
-            region
-                .shrink(snapshot.size())
-                .expect("giving back pages of our own mapping");
-        }
-        let adopt = VecDeque::from(old.asked);
-        let host = old.store.into_data();
-        let plan = Plan {
-            adopt,
-            ..Plan::default()
-        };
-        let live = instantiate(&self.program, host, plan).expect("it was instantiated before");
-        self.instance = Some(live);
-    }
-
-    /// Puts the budgets where the guest's wrapper finds them.
-    fn arm(&mut self) {
-        let depth = self.limits.call_depth.min(i32::MAX as u32).cast_signed();
-        self.side
-            .write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
-        let fuel = self.limits.fuel.min(crate::limits::FUEL_LIMIT_MAX);
-        self.side
-            .write(layout::BUDGET as usize, &fuel.to_le_bytes());
-        let counters = self.side.words(
-            self.program.map.layout.counters as usize,
-            self.reader.probes(),
-        );
-        counters.fill(0);
-        if self.program.build == Build::Compares {
-            let words = (layout::COMPARE_BYTES as usize / 4) * self.program.map.compares.len();
-            self.side
-                .words(self.program.map.layout.compares as usize, words)
-                .fill(0);
-            self.live_mut().store.data_mut().texts.clear();
-        }
-        if self.program.build == Build::Profile {
-            let map = self.program.map.clone();
-            let weights = map.layout.weights as usize;
-            let weights = self.side.words(weights, map.probes.len());
-            for (weight, probe) in weights.iter_mut().zip(&map.probes) {
-                *weight = probe.weight;
-            }
-            let side = self.side.clone();
-            let tree = &mut self.live_mut().store.data_mut().tree;
-            tree.as_mut().expect("made with the instance").clear(&side);
-        }
-        let side = self.side.clone();
-        if let Some(calls) = &mut self.live_mut().store.data_mut().calls {
-            calls.clear(&side);
-        }
-        self.side.write(layout::EXTRA_FUEL as usize, &[0; 8]);
-        self.side.write(layout::IRREVERSIBLE as usize, &[0; 4]);
-    }
-}
-
-/// What an entry point's answer says.
-#[inline]
-fn answered(answer: i32) -> Exit {
-    match answer {
-        abi::VALID => Exit::Valid,
-        abi::INVALID => Exit::Invalid,
-        other => Exit::HarnessError(other),
     }
 }
 
