@@ -233,7 +233,8 @@ impl Batch {
         match &group.plan {
             Plan::Choices(plan) => {
                 let source = plan.source(i - self.starts[at] as usize);
-                let drawing = Drawing::new(source, self.choice_bytes_max);
+                let tries = plan.tries(self.choice_bytes_max);
+                let drawing = Drawing::new(source, self.choice_bytes_max).with_tries(tries);
                 Some(match group.wants_paths {
                     true => drawing.with_paths(),
                     false => drawing,

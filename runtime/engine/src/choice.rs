@@ -14,6 +14,7 @@ pub mod geometric;
 pub mod indexed;
 pub mod influence;
 pub mod jqf;
+pub mod known;
 pub mod paths;
 pub mod plan;
 pub mod policy;

@@ -107,7 +107,15 @@ pub fn run_trial(
         batch.build(trial, scratch, &mut input);
         return observe(target(&input), &input, None, batch, trial, interest);
     };
-    let made = generate(&mut drawing);
+    let mut tries = drawing.take_tries();
+    let made = loop {
+        let made = generate(&mut drawing);
+        let input = made.as_deref().ok();
+        match tries.as_mut().and_then(|tries| tries.next(input)) {
+            Some(instead) => drawing = instead,
+            None => break made,
+        }
+    };
     let choices = Some(drawing.finish());
     let failed = |exit| Trace {
         exit: Some(exit),

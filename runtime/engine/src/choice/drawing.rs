@@ -6,6 +6,7 @@
 
 use super::indexed::flat;
 use super::jqf;
+use super::known::Tries;
 use super::paths::Step;
 use super::source::Source;
 use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
@@ -34,6 +35,7 @@ pub struct Drawing {
     /// Spans that are open, as indices.
     open: Vec<u32>,
     wants_paths: bool,
+    tries: Option<Box<Tries>>,
 }
 
 impl Drawing {
@@ -45,7 +47,22 @@ impl Drawing {
             bytes_left: bytes_max,
             open: Vec::new(),
             wants_paths: false,
+            tries: None,
         }
+    }
+
+    /// The same, with what to draw instead where the input that comes of it is known.
+    pub(crate) fn with_tries(self, tries: Option<Tries>) -> Drawing {
+        Drawing {
+            tries: tries.map(Box::new),
+            ..self
+        }
+    }
+
+    /// What to draw instead where the input that comes of it is known. Whoever runs a generator takes it out
+    /// before and asks it afterwards; the outcome is that of the last try.
+    pub fn take_tries(&mut self) -> Option<Box<Tries>> {
+        self.tries.take()
     }
 
     /// The same, recording where each draw happens. What answers by the place needs it.

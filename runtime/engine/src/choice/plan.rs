@@ -11,6 +11,7 @@ use super::edit::{Forest, Operator};
 use super::geometric::Geometric;
 use super::indexed::{Donors, Indexed, IndexedInput, Splice};
 use super::jqf::{End, Reading, Tape};
+use super::known::{Known, Tries};
 use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
 use super::source::Source;
@@ -154,6 +155,8 @@ pub enum ChoicePlan {
         operator: Operator,
         /// Seed of the child.
         seed: u64,
+        /// Inputs that are not to be made again, unless eight further children come to nothing else.
+        known: Option<Arc<Known>>,
     },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
@@ -261,8 +264,9 @@ impl ChoicePlan {
                 parent,
                 operator,
                 seed,
+                known: _,
             } => {
-                let mut rng = Rng::new(*seed);
+                let mut rng = Rng::new(derive(*seed, nth as u64));
                 let child = forest.child(*parent, *operator, &mut rng);
                 Source::Aligned(Aligned::new(child, rng))
             }
@@ -270,6 +274,16 @@ impl ChoicePlan {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))
             }
             ChoicePlan::Sources(sources) => sources[nth].clone(),
+        }
+    }
+
+    /// What to draw instead where a trial of the group makes what is known.
+    pub(crate) fn tries(&self, bytes_max: u32) -> Option<Tries> {
+        match self {
+            ChoicePlan::Edited {
+                known: Some(known), ..
+            } => Some(Tries::new(self.clone(), known.clone(), bytes_max)),
+            _ => None,
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::edit::{Forest, Operator};
 use crate::choice::jqf::{Reading, tape_bytes};
+use crate::choice::known::{Known, input_hash};
 use crate::choice::tree::Tree;
 use crate::corpus::Reason;
 use crate::rng::Rng;
@@ -43,6 +44,12 @@ const RARELY: Setting = Setting::switch(
     true,
 );
 
+const DISTINCT: Setting = Setting::switch(
+    "distinct",
+    "let the generator try again where it makes what was made before",
+    true,
+);
+
 /// The guidance `sandglass-choices`.
 pub static SPEC: Spec = Spec {
     name: "sandglass-choices",
@@ -55,7 +62,7 @@ pub static SPEC: Spec = Spec {
     imports: Imports::All,
     batch: 64,
     lookahead: 64,
-    settings: &[PORTFOLIO, VALID, RARELY],
+    settings: &[PORTFOLIO, VALID, RARELY, DISTINCT],
     new,
 };
 
@@ -64,6 +71,8 @@ fn new(settings: &Settings) -> Strategy {
         uses_portfolio: settings.is_on(PORTFOLIO.name),
         uses_valid: settings.is_on(VALID.name),
         uses_rarely: settings.is_on(RARELY.name),
+        known: settings.is_on(DISTINCT.name).then(Arc::default),
+        made: Vec::new(),
         portfolio: Portfolio::new(Operator::ALL.len()),
         shortest: Shortest::default(),
         forest: Arc::default(),
@@ -87,6 +96,10 @@ pub struct Choices {
     uses_portfolio: bool,
     uses_valid: bool,
     uses_rarely: bool,
+    /// Inputs made before, if they matter.
+    known: Option<Arc<Known>>,
+    /// Hashes of those that were made since the last batch was planned.
+    made: Vec<u64>,
     portfolio: Portfolio,
     /// By probe, twice: for all runs and for valid ones.
     shortest: Shortest,
@@ -146,6 +159,9 @@ impl Choices {
     }
 
     fn learn(&mut self, judged: &Judged<'_>, found: bool) {
+        if self.known.is_some() {
+            self.made.push(input_hash(judged.detail.target_input()));
+        }
         if let Some(operator) = judged.group.purpose.checked_sub(1) {
             self.portfolio.learn(operator as usize, found);
         }
@@ -165,6 +181,11 @@ impl Guidance for Choices {
                     }
                 }
             }
+        }
+        if let Some(known) = &mut self.known
+            && !self.made.is_empty()
+        {
+            Arc::make_mut(known).extend(std::mem::take(&mut self.made));
         }
         let seeds = &view.seeds[self.seeds as usize..];
         if !seeds.is_empty() {
@@ -188,6 +209,7 @@ impl Guidance for Choices {
                 parent: parent.unwrap_or(0),
                 operator: Operator::ALL[operator],
                 seed: rng.word(),
+                known: self.known.clone(),
             };
             groups.push(Group {
                 purpose: operator as u64 + 1,

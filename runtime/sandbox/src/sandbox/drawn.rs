@@ -66,7 +66,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs a generator from the snapshot.
+    /// Runs a generator from the snapshot, and again where the drawing says that what was made is known.
     pub fn generate(&mut self, drawing: Drawing) -> Generated {
         self.make(drawing, false).0
     }
@@ -76,7 +76,24 @@ impl Sandbox {
         self.make(drawing, true)
     }
 
-    fn make(&mut self, drawing: Drawing, wants_counts: bool) -> (Generated, Vec<(u32, u32)>) {
+    fn make(&mut self, mut drawing: Drawing, wants_counts: bool) -> (Generated, Vec<(u32, u32)>) {
+        let mut tries = drawing.take_tries();
+        loop {
+            let (made, counts) = self.make_once(drawing, wants_counts);
+            let is_fault = made.failed.is_some_and(|exit| exit.is_finding());
+            let input = made.failed.is_none().then_some(&*made.input);
+            match tries
+                .as_mut()
+                .filter(|_| !is_fault)
+                .and_then(|tries| tries.next(input))
+            {
+                Some(instead) => drawing = instead,
+                None => return (made, counts),
+            }
+        }
+    }
+
+    fn make_once(&mut self, drawing: Drawing, wants_counts: bool) -> (Generated, Vec<(u32, u32)>) {
         let (exit, site, _) = self.enter(drawing, false);
         let outcome = self.observe(&[], exit, site, None, wants_counts);
         let (drawing, input) = self.live_mut().store.data_mut().draws.take();
