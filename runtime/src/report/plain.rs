@@ -109,9 +109,11 @@ impl Plain {
             0 => String::new(),
             n => format!(" ({} slow)", number(n)),
         };
+        // As wide as `59m59s of 24h00m`.
+        let width = known.budget.time.map_or(7, |_| 15);
         let lines = [
             format!(
-                "{:>7}, {} {} ({}/s), {}, {}{slow}",
+                "{:>width$}, {} {} ({}/s), {}, {}{slow}",
                 known.time(known.elapsed_ms),
                 known.execs(),
                 if counters.execs == 1 {
@@ -410,7 +412,7 @@ mod tests {
         assert_eq!(
             lines[at.expect("the last pulse")..][..3],
             [
-                "6.0s of 1m00s, 60,000 of 200,000 executions (10,000/s), 1,431 of 52,040 edges (300 of 812 own), 0 findings",
+                "  6.0s of 1m00s, 60,000 of 200,000 executions (10,000/s), 1,431 of 52,040 edges (300 of 812 own), 0 findings",
                 "        corpus 140 (grew 60,000 executions ago; ends at 300,000), 50.0 % valid, cost record 1,234,567 fuel, new edge < 1 in 10,000",
                 "        50.0 % at stage 1",
             ]

@@ -276,8 +276,25 @@ fn advice_lines(advice: &[Advice], known: &Known, columns: usize) -> Vec<Line<'s
         push(&format!("warning: {}", printable(warning)), yellow());
     }
     for Advice { says, next, .. } in advice {
-        push(&printable(says), yellow().add_modifier(Modifier::BOLD));
+        for line in words(&printable(says), columns) {
+            push(&line, yellow().add_modifier(Modifier::BOLD));
+        }
         push(&format!("  next: {}", printable(next)), Style::new());
+    }
+    lines
+}
+
+/// Lines of whole words; a word that is too long has a line of its own.
+fn words(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
     }
     lines
 }
