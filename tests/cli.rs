@@ -7,6 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sandglass_tests::figures::{is_figures, without_pulses};
+
 #[test]
 fn every_case_prints_what_it_should() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli");
@@ -307,13 +309,9 @@ fn unescape(text: &str) -> Vec<u8> {
 /// rates, long hashes) and leaves out what appears when a machine is slow.
 fn redact(text: &str) -> String {
     let mut out = String::new();
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        let is_rate = line.contains(" execution") && line.contains("/s), ");
+    for line in without_pulses(text) {
         let is_libfuzzer_pulse = line.starts_with('#') && line.contains("\tpulse");
-        let is_pulse = is_rate && !lines.peek().is_some_and(|next| next.starts_with("ended: "));
-        if is_pulse
-            || is_libfuzzer_pulse
+        if is_libfuzzer_pulse
             || line.contains(r#"{"event":"pulse""#)
             || line.contains(r#"{"event":"checkpoint""#)
         {
@@ -333,11 +331,12 @@ fn redact(text: &str) -> String {
                 line.replace_range(start..start + digits, "0");
             }
         }
-        // `    1.2s 1,000 executions (12,345/s), …`
-        if let (true, Some(open), Some(close)) = (is_rate, line.find('('), line.find("/s)")) {
+        // `   1.2s, 1,000 executions (12,345/s), …`
+        let is_figures = is_figures(&line);
+        if let (true, Some(open), Some(close)) = (is_figures, line.find('('), line.find("/s)")) {
             line.replace_range(open + 1..close, "RATE");
-            let time = line.trim_start().split(' ').next().map_or(0, str::len);
-            line = format!("TIME{}", &line.trim_start()[time..]);
+            let time = line.find(", ").unwrap_or_default();
+            line.replace_range(..time, "TIME");
         }
         // The log's length depends on the digits of the times in it.
         if let Some(at) = line.find("expected at least the ") {

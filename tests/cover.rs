@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use sandglass_guests::{C_DEMO, DEMOS, Demo, RUST_DEMO};
 use sandglass_instrument::influence::{InfluenceOptions, influences};
 use sandglass_runtime::cover::json::{Ran, json};
+use std::sync::atomic::AtomicBool;
+
+use sandglass_instrument::{ArmKind, Probes, instrument};
 use sandglass_runtime::cover::{Cover, html, is_library, lcov::lcov, text::text};
+use sandglass_runtime::own::Own;
 use sandglass_sandbox::Build;
 use sandglass_tests::covered::{cover, cover_in};
 
@@ -50,6 +54,41 @@ fn check(demo: &Demo, wasm: &[u8]) -> bool {
     let first = cover(wasm, &demo.seeds[..1]);
     assert!(reached(&first).is_subset(&reached(&seeds)), "{name}");
     reached(&first).len() < reached(&seeds).len()
+}
+
+/// What a campaign counts as one's own are the branches of `cover`, and the entries and loops of the same files.
+#[test]
+fn ones_own_edges_are_those_of_ones_own_files() {
+    let go_on = AtomicBool::new(false);
+    for wasm in DEMOS.iter().flat_map(|demo| [demo.wasm, demo.wasm_o0]) {
+        let map = instrument(wasm, Probes::FAST).expect("demos are accepted");
+        let map = map.probe_map;
+        let nothing = Cover::new(wasm, &map, &vec![0; map.probes.len()]).expect("its own module");
+        let own_files = || nothing.files.iter().filter(|(path, _)| !is_library(path));
+        let branches: u64 = own_files().map(|(_, file)| file.branches_share().all).sum();
+        let own = Own::new(wasm, &map, &go_on).expect("not stopped");
+        let of = |kinds: &dyn Fn(ArmKind) -> bool| {
+            let reached = own.reached(|probe| kinds(map.probes[probe as usize].kind));
+            reached.expect("demos have lines")
+        };
+        let others = |kind| {
+            let is_other = matches!(kind, ArmKind::Entry | ArmKind::BackEdge | ArmKind::Returned);
+            is_other || matches!(kind, ArmKind::Caught(_))
+        };
+        assert_eq!(of(&|kind| !others(kind)).edges, branches);
+        assert!(branches > 0);
+        let functions: u64 = own_files()
+            .map(|(_, file)| file.functions_share().all)
+            .sum();
+        assert_eq!(of(&|kind| kind == ArmKind::Entry).edges, functions);
+        let all = of(&|_| true);
+        assert_eq!((all.edges, all.files_untouched), (all.edges_total, 0));
+        assert!(of(&|_| false).files_untouched > 0);
+    }
+    // What was told to stop stops.
+    let map = instrument(C_DEMO.wasm, Probes::FAST).expect("accepted");
+    let stopped = Own::new(C_DEMO.wasm, &map.probe_map, &AtomicBool::new(true));
+    assert_eq!(stopped, None);
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod files;
 pub mod join;
 mod ledger;
 pub mod limits;
+pub mod own_code;
 pub mod start;
 mod verdicts;
 pub mod workers;
@@ -52,6 +53,7 @@ pub mod workers;
 use budget::{Budget, Clock};
 use join::Join;
 use ledger::{Ledger, Stacks};
+use own_code::OwnCode;
 use verdicts::{Verdicts, symbolise};
 use workers::{Pool, Ran, Stop};
 
@@ -94,6 +96,8 @@ pub struct Session<'a> {
     pub workers: usize,
     /// Who sees findings' stacks.
     pub replayer: &'a mut dyn Replayer,
+    /// Which edges are of one's own code.
+    pub own: OwnCode,
     /// The others, if it has joined them.
     pub join: Option<Join>,
     /// Who is told.
@@ -117,6 +121,7 @@ pub fn run(
     let ledger = Ledger::new(
         session.record,
         session.clock,
+        session.own,
         session.reporter,
         store,
         &engine,

@@ -290,7 +290,7 @@ fn is_branch(kind: ArmKind) -> bool {
 }
 
 /// The row that an offset belongs to.
-fn row_at(rows: &[LineRow], offset: u32) -> Option<&LineRow> {
+pub(crate) fn row_at(rows: &[LineRow], offset: u32) -> Option<&LineRow> {
     let after = rows.partition_point(|row| row.offset <= offset);
     rows.get(after.checked_sub(1)?)
 }

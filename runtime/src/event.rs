@@ -11,6 +11,7 @@ use sandglass_engine::guidance::{MadeBy, OperatorRecord};
 use sandglass_instrument::CostModel;
 use serde::{Deserialize, Serialize};
 
+use crate::own::OwnEdges;
 use crate::store::record::{JoinRecord, is_plain};
 
 /// Something happened.
@@ -209,6 +210,9 @@ pub struct Counters {
     pub edges_total: u64,
     /// Edges reached by valid inputs.
     pub valid_edges: u64,
+    /// Those of one's own code; absent without lines, and in pulses until it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnEdges>,
     /// Inputs in the corpus.
     pub corpus: u64,
     /// Different traces seen, where the guidance counts them.

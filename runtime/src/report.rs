@@ -1,5 +1,6 @@
 //! Reporters: what a user sees of a campaign, made from events and nothing else. While it runs these
-//! are lines (`plain.rs`, `json.rs`), or a screen for who watches (`screen.rs`); afterwards its log makes a page (`log.rs`, `html.rs`).
+//! are lines (`plain.rs`, `json.rs`), or a screen for who watches (`screen.rs`), both of which say what may be wrong
+//! (`advice.rs`); afterwards its log makes a page (`log.rs`, `html.rs`).
 //!
 //! A reporter can be slow or broken (a closed pipe) without consequence: it is
 //! told about events and asked nothing.
@@ -8,8 +9,12 @@ use std::io::Write;
 
 use crate::event::Event;
 
+mod advice;
+mod curve;
 pub mod html;
 pub mod json;
+mod known;
+mod left;
 pub mod libfuzzer;
 pub mod log;
 pub mod plain;

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use sandglass_tests::figures::without_pulses;
+
 use super::pages::Page;
 
 /// What became of a page.
@@ -157,16 +159,7 @@ fn run(command: &str, here: &Path, tools: &Path) -> (Option<i32>, String) {
         .expect("a shell");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     // Slow machines print how it goes meanwhile.
-    let mut lines: Vec<&str> = printed.lines().collect();
-    let is_rate = |line: &str| line.contains(" execution") && line.contains("/s), ");
-    let mut at = 0;
-    while at + 1 < lines.len() {
-        if is_rate(lines[at]) && !lines[at + 1].starts_with("ended: ") {
-            lines.remove(at);
-        } else {
-            at += 1;
-        }
-    }
+    let lines = without_pulses(&printed);
     let text = lines.iter().map(|line| format!("{line}\n")).collect();
     (output.status.code(), text)
 }

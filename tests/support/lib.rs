@@ -1,8 +1,9 @@
-//! What several tests need: hostile files, large campaigns, guests that trap, generators run natively, the program itself, covers, checks
-//! of undefined behaviour, what may be left out, and how an outcome is named in guests' headers.
+//! What several tests need: hostile files, large campaigns, guests that trap, generators run natively, the program itself and what it
+//! prints of a campaign, covers, checks of undefined behaviour, what may be left out, and how an outcome is named in guests' headers.
 
 pub mod browser;
 pub mod covered;
+pub mod figures;
 pub mod hostile;
 pub mod installed;
 pub mod large;

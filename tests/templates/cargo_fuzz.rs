@@ -84,6 +84,52 @@ fn a_typed_target_shows_its_value() {
     }
 }
 
+/// A harness that returns at once reaches dozens of edges of Rust's own libraries, and next to none of the project's.
+#[test]
+fn a_harness_that_returns_at_once_is_told_of() {
+    let project = template("rust");
+    let harness = project.path().join("fuzz/fuzz_targets/mean.rs");
+    let text = fs::read_to_string(&harness).expect("a harness");
+    let at_once = text.replace(
+        "    match mean::mean",
+        "    if text.len() < 1 << 24 {\n        return Corpus::Keep;\n    }\n    match mean::mean",
+    );
+    assert_ne!(text, at_once);
+    fs::write(&harness, at_once).expect("written");
+    if !is_fetched(project.path()) || !built(project.path(), &["build"]) {
+        return;
+    }
+    let fuzz = |options: &[&str]| {
+        let command = [&["fuzz", "mean.wasm", "--out", "campaign"], options].concat();
+        let output = sandglass(project.path(), &command);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let told = fuzz(&["--execs", "2000"]);
+    let mut advice = told
+        .lines()
+        .skip_while(|line| !line.starts_with("advice: "));
+    let says = advice.next().unwrap_or_default();
+    assert!(says.starts_with("advice: 1 of "), "{told}");
+    assert!(
+        says.contains(" edges of your own code reached, none in ")
+            && says.ends_with("/src/lib.rs: does the harness use its input?"),
+        "{told}"
+    );
+    assert_eq!(
+        advice.next(),
+        Some("    next: sandglass cover mean.wasm campaign")
+    );
+    // The harness as it was has nothing to be told of.
+    fs::write(&harness, text).expect("written");
+    assert!(built(project.path(), &["build"]));
+    fs::remove_dir_all(project.path().join("campaign")).expect("removed");
+    let told = fuzz(&["fuzz/corpus/mean", "--execs", "2000"]);
+    assert!(
+        told.contains(" own), ") && !told.contains("advice: "),
+        "{told}"
+    );
+}
+
 /// The panic's machinery is no part of what is shown of a stack at a glance.
 #[test]
 fn a_panic_is_shown_from_the_projects_own_frame() {

@@ -14,6 +14,7 @@ use sandglass_engine::{Config, Decision, Engine, State, TestcaseId};
 use super::budget::Clock;
 use super::discovery::{Discovery, What};
 use super::files::CorpusFiles;
+use super::own_code::OwnCode;
 use crate::event::{
     Checkpoint, Counters, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary, Trimmed,
     Warning,
@@ -31,6 +32,7 @@ pub(super) type Stacks = BTreeMap<u64, Ending>;
 pub(super) struct Ledger<'a> {
     record: &'a Record,
     clock: Clock,
+    own: OwnCode,
     reporter: &'a mut dyn Reporter,
     store: Store,
     /// The testcases' files in `corpus/`.
@@ -57,6 +59,7 @@ impl<'a> Ledger<'a> {
     pub(super) fn new(
         record: &'a Record,
         clock: Clock,
+        own: OwnCode,
         reporter: &'a mut dyn Reporter,
         store: Store,
         engine: &Engine,
@@ -64,6 +67,7 @@ impl<'a> Ledger<'a> {
         Ledger {
             record,
             clock,
+            own,
             reporter,
             store,
             files: CorpusFiles::of(engine),
@@ -152,7 +156,7 @@ impl<'a> Ledger<'a> {
             self.clock.elapsed_ms(),
             engine.checkpoint(),
         );
-        self.due.checkpoint = Some(snapshot.with_status(status(engine)));
+        self.due.checkpoint = Some(snapshot.with_status(self.status(engine)));
     }
 
     /// Writes what was noted, and tells how far the campaign is. The engine may have planned a batch
@@ -213,10 +217,12 @@ impl<'a> Ledger<'a> {
         joined: Option<Joined>,
     ) -> Result<Summary> {
         self.write_due(engine)?;
-        self.store.write_status(&status(engine))?;
+        self.own.wait();
+        let status = self.status(engine);
+        self.store.write_status(&status)?;
         let record = self.record;
         let elapsed_ms = self.clock.elapsed_ms();
-        let counters = counters(engine);
+        let counters = status.counters;
         let summary = Summary {
             target: record.target.path.clone(),
             target_hash: record.target.hash.clone(),
@@ -230,7 +236,7 @@ impl<'a> Ledger<'a> {
             execs_per_sec: rate(counters.execs, elapsed_ms),
             findings_ahead: self.bugs.iter().filter(|t| **t >= counters.execs).count() as u64,
             counters,
-            operators: engine.operators(),
+            operators: status.operators,
             // What was taken from others in an earlier session is still part of it.
             joined: joined.or_else(|| record.join.as_ref().map(Joined::of)),
             elapsed_ms,
@@ -315,7 +321,7 @@ impl<'a> Ledger<'a> {
         if since < self.reporter.pulse_interval_ms() {
             return;
         }
-        let counters = counters(engine);
+        let counters = self.counters(engine);
         let pulse = Event::Pulse(Pulse {
             execs_per_sec: rate(counters.execs - self.pulse_execs, since),
             elapsed_ms: self.clock.elapsed_ms(),
@@ -327,6 +333,20 @@ impl<'a> Ledger<'a> {
         self.emit(pulse);
     }
 
+    fn status(&mut self, engine: &Engine) -> Status {
+        Status {
+            counters: self.counters(engine),
+            operators: engine.operators(),
+        }
+    }
+
+    fn counters(&mut self, engine: &Engine) -> Counters {
+        Counters {
+            own: self.own.reached(engine),
+            ..counters(engine)
+        }
+    }
+
     /// Tells the log and the reporter.
     fn emit(&mut self, event: Event) {
         self.store.record_event(&event);
@@ -334,13 +354,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-fn status(engine: &Engine) -> Status {
-    Status {
-        counters: counters(engine),
-        operators: engine.operators(),
-    }
-}
-
+/// All that the engine knows.
 fn counters(engine: &Engine) -> Counters {
     let stats = engine.stats();
     Counters {
@@ -354,6 +368,7 @@ fn counters(engine: &Engine) -> Counters {
         edges: u64::from(stats.edges),
         edges_total: u64::from(stats.edges_total),
         valid_edges: u64::from(stats.valid_edges),
+        own: None,
         corpus: u64::from(stats.corpus),
         unique_traces: engine.diversity().map(Diversity::unique_traces),
         diverse_valid: engine.diversity().map(Diversity::diverse_valid),

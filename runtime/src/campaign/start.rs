@@ -17,6 +17,7 @@ use sandglass_sandbox::{Build, Limits, on_guest_thread};
 use super::budget::Clock;
 use super::join::{Join, Joining};
 use super::limits::{self, MEASURED_SEEDS_MAX};
+use super::own_code::OwnCode;
 use super::workers::{Pool, Runner, Stop};
 use super::{Session, run};
 use crate::config::CampaignConfig;
@@ -110,6 +111,7 @@ impl Starting {
             entry: target.entry()?,
             workers: config.workers,
             replayer: &mut Replays::new(&target, &record.limits),
+            own: OwnCode::of(&target)?,
             join,
             reporter,
         };

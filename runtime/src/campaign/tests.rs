@@ -208,6 +208,7 @@ pub(super) fn session_among(
         entry: "reactor",
         workers: how.workers,
         replayer: &mut Frames,
+        own: OwnCode::unknown(),
         join,
         reporter: &mut Attentive,
     };

@@ -47,7 +47,7 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     sink.line("");
     let config = campaign(demo, &target, &out)?;
     let interrupted = super::interruption()?;
-    let mut reporter = Plain::new(Sink::stdout(), &config.module.path, &out);
+    let mut reporter = Plain::new(Sink::stdout(), &config.module.path, &out, config.budget);
     let summary = start(config, &mut reporter, interrupted)?;
     sink.line("");
     let Some(finding) = first_finding(&out)? else {

@@ -18,11 +18,13 @@ pub(super) fn run(args: FuzzArgs) -> Result<u8> {
     let (is_json, is_plain) = (args.json, args.plain);
     let config = CampaignConfig::new(args)?;
     let interrupted = super::interruption()?;
-    let (target, root) = (&config.module.path, &config.out);
+    let (target, root, budget) = (&config.module.path, &config.out, config.budget);
     let mut reporter: Box<dyn Reporter + Send> = match Look::of_stdout() {
         _ if is_json => Box::new(Json::new(Sink::stdout())),
-        Look::Screen { colours } if !is_plain => Box::new(Screen::stdout(target, root, colours)),
-        _ => Box::new(Plain::new(Sink::stdout(), target, root)),
+        Look::Screen { colours } if !is_plain => {
+            Box::new(Screen::stdout(target, root, budget, colours))
+        }
+        _ => Box::new(Plain::new(Sink::stdout(), target, root, budget)),
     };
     let summary = start(config, &mut *reporter, interrupted)?;
     Ok(

@@ -1,34 +1,52 @@
 //! Plain lines for people, logs and CI: no colours, no cursor movement.
 //!
 //! Findings are shown as they come, with the top of their stack. Kept inputs
-//! are not shown one by one: the pulse says how many there are. Everything that
-//! stems from a guest is escaped.
+//! are not shown one by one: the pulse says how many there are. What may be wrong is
+//! said once, when it is first so, and again at the end if it still is: that is what is read of a long log.
+//! Everything that stems from a guest is escaped.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::advice::{Advice, Matter, advice};
+use super::known::Known;
+use super::left::Left;
 use super::{Reporter, Sink};
+use crate::campaign::budget::Budget;
 use crate::error::printable;
 use crate::event::{Counters, Ended, Event, Finding, Slow, Start, Summary};
 use crate::store::finding::repro_command;
 
-/// Between two pulses: a log of a night stays readable.
-const PULSE_MS: u64 = 2_000;
+/// Between two pulses: a log of a night stays readable, and nobody waits for more than a minute.
+const PULSE_MS_MIN: u64 = 2_000;
+const PULSE_MS_MAX: u64 = 60_000;
+
+/// Between these, every such part of the time that has passed.
+const PULSE_PART: u64 = 30;
+
+/// Before what follows a line of figures.
+const INDENT: &str = "        ";
 
 /// The reporter for everything that is not a program.
 pub struct Plain {
     sink: Sink,
     target: String,
     root: PathBuf,
+    known: Known,
+    /// What there was advice about.
+    told: BTreeSet<Matter>,
 }
 
 impl Plain {
     /// Reports into a sink about the campaign in `root` on `target`, both as
-    /// the user should type them.
-    pub fn new(sink: Sink, target: &str, root: &Path) -> Plain {
+    /// the user should type them; `budget` ends the session.
+    pub fn new(sink: Sink, target: &str, root: &Path, budget: Budget) -> Plain {
         Plain {
             sink,
             target: target.to_owned(),
             root: root.to_owned(),
+            known: Known::of(target, &root.to_string_lossy(), budget),
+            told: BTreeSet::new(),
         }
     }
 
@@ -84,30 +102,48 @@ impl Plain {
             .line(&format!("    replay: {}", printable(&command)));
     }
 
-    fn counters(&mut self, counters: &Counters, elapsed_ms: u64, execs_per_sec: u64) {
+    fn figures(&mut self, execs_per_sec: u64) {
+        let known = &self.known;
+        let counters = &known.counters;
         let slow = match counters.slow_findings {
             0 => String::new(),
-            n => format!(" ({n} slow)"),
+            n => format!(" ({} slow)", number(n)),
         };
-        let coverage = match counters.edges_total {
-            0 => "edges not counted, ".to_owned(),
-            total => format!(
-                "{} of {total} edges, corpus {}, ",
-                counters.edges, counters.corpus
+        // As wide as `59m59s of 24h00m`.
+        let width = known.budget.time.map_or(7, |_| 15);
+        let lines = [
+            format!(
+                "{:>width$}, {} {} ({}/s), {}, {}{slow}",
+                known.time(known.elapsed_ms),
+                known.execs(),
+                if counters.execs == 1 {
+                    "execution"
+                } else {
+                    "executions"
+                },
+                number(execs_per_sec),
+                edges(counters),
+                plural(counters.unique_findings, "finding"),
             ),
-        };
-        self.sink.line(&format!(
-            "{:>7} {} ({}/s), {coverage}{}{slow}{}",
-            clock(elapsed_ms),
-            plural(counters.execs, "execution"),
-            number(execs_per_sec),
-            plural(counters.unique_findings, "finding"),
+            progress(known),
             behaviour(counters),
-        ));
+        ];
+        for line in lines.iter().filter(|line| !line.is_empty()) {
+            self.sink.line(line);
+        }
+    }
+
+    fn advice(&mut self, advice: &Advice) {
+        let (says, next) = (printable(&advice.says), printable(&advice.next));
+        self.sink.line(&format!("advice: {says}"));
+        self.sink.line(&format!("    next: {next}"));
     }
 
     fn summary(&mut self, summary: &Summary) {
-        self.counters(&summary.counters, summary.elapsed_ms, summary.execs_per_sec);
+        self.figures(summary.execs_per_sec);
+        for advice in advice(&self.known) {
+            self.advice(&advice);
+        }
         if summary.findings_ahead > 0 {
             self.sink.line(&format!(
                 "{} more in findings/, of a batch that was given up: going on repeats it",
@@ -138,6 +174,7 @@ impl Plain {
 
 impl Reporter for Plain {
     fn report(&mut self, event: &Event) {
+        self.known.learn(event);
         match event {
             Event::Start(start) => self.start(start),
             Event::Resumed(resumed) => {
@@ -155,7 +192,12 @@ impl Reporter for Plain {
             Event::Finding(finding) => self.finding(finding),
             Event::Slow(slow) => self.slow(slow),
             Event::Pulse(pulse) => {
-                self.counters(&pulse.counters, pulse.elapsed_ms, pulse.execs_per_sec);
+                self.figures(pulse.execs_per_sec);
+                for advice in advice(&self.known) {
+                    if self.told.insert(advice.matter) {
+                        self.advice(&advice);
+                    }
+                }
             }
             Event::Warning(warning) => {
                 self.sink
@@ -167,36 +209,84 @@ impl Reporter for Plain {
     }
 
     fn pulse_interval_ms(&self) -> u64 {
-        PULSE_MS
+        (self.known.elapsed_ms / PULSE_PART).clamp(PULSE_MS_MIN, PULSE_MS_MAX)
     }
 }
 
-/// How many inputs got how far and how differently they behaved, where that is measured.
-fn behaviour(counters: &Counters) -> String {
-    let share = |of: u64| format!("{:.1} %", 100.0 * of as f64 / counters.execs.max(1) as f64);
-    let (Some(diverse), Some(hill)) = (counters.diverse_valid, counters.diversity) else {
-        return String::new();
-    };
-    let made = counters.execs - counters.without_input;
+/// `431 of 2,040 edges (300 of 812 own)`.
+fn edges(counters: &Counters) -> String {
+    if counters.edges_total == 0 {
+        return "edges not counted".to_owned();
+    }
+    let own = counters.own.as_ref().map(|own| {
+        let (edges, all) = (number(own.edges), number(own.edges_total));
+        format!(" ({edges} of {all} own)")
+    });
+    let (edges, all) = (number(counters.edges), number(counters.edges_total));
+    format!("{edges} of {all} edges{}", own.unwrap_or_default())
+}
+
+/// Whether it goes on: the corpus and when it grew, the share of valid inputs, the greatest cost, what is left.
+fn progress(known: &Known) -> String {
+    let counters = &known.counters;
+    let mut parts = Vec::new();
+    if counters.edges_total > 0 {
+        parts.push(format!("corpus {}{}", number(counters.corpus), grew(known)));
+    }
     let of_made = match counters.without_input {
         0 => String::new(),
-        _ => {
-            let share = 100.0 * counters.valid as f64 / made.max(1) as f64;
-            format!(" ({share:.1} % of what the generator did not give up)")
-        }
+        none => format!(
+            " ({} of inputs made)",
+            share(counters.valid, counters.execs - none)
+        ),
     };
+    let valid = share(counters.valid, counters.execs);
+    parts.push(format!("{valid} valid{of_made}"));
+    if counters.fuel_max > 0 {
+        parts.push(format!("cost record {} fuel", number(counters.fuel_max)));
+    }
+    let left = known.left();
+    if counters.edges_total > 0 && left != Left::Unknown {
+        parts.push(left.text());
+    }
+    format!("{INDENT}{}", parts.join(", "))
+}
+
+/// ` (grew 11,000 executions ago; ends at 30,000)`, of a corpus that has.
+fn grew(known: &Known) -> String {
+    if known.counters.corpus == 0 {
+        return String::new();
+    }
+    let since = plural(known.since_new(), "execution");
+    let end = known.budget.plateau;
+    let end = end.map(|end| format!("; ends at {}", number(end)));
+    format!(" (grew {since} ago{})", end.unwrap_or_default())
+}
+
+/// How many inputs got how far and how differently they behaved, where that is measured; else nothing.
+fn behaviour(counters: &Counters) -> String {
     let stages = counters.stages.iter().zip(1..);
-    let stages: String = stages
-        .map(|(&reached, n)| format!(", {} at stage {n}", share(reached)))
+    let mut parts: Vec<String> = stages
+        .map(|(&reached, n)| format!("{} at stage {n}", share(reached, counters.execs)))
         .collect();
-    format!(
-        "; {} valid{of_made}{stages}, {} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
-        share(counters.valid),
-        number(diverse),
-        number(hill.b0),
-        hill.b1,
-        hill.b2
-    )
+    if let (Some(diverse), Some(hill)) = (counters.diverse_valid, counters.diversity) {
+        parts.push(format!(
+            "{} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
+            number(diverse),
+            number(hill.b0),
+            hill.b1,
+            hill.b2
+        ));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("{INDENT}{}", parts.join(", ")),
+    }
+}
+
+/// `61.2 %`.
+pub(super) fn share(of: u64, all: u64) -> String {
+    format!("{:.1} %", 100.0 * of as f64 / all.max(1) as f64)
 }
 
 /// `1 finding`, `2 findings`.
@@ -243,7 +333,97 @@ pub(crate) fn clock(elapsed_ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
     use super::*;
+    use crate::event::Pulse;
+    use crate::own::OwnEdges;
+
+    /// What was printed.
+    #[derive(Clone, Default)]
+    struct Printed(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Printed {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panics").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn pulse(execs: u64, valid: u64) -> Event {
+        Event::Pulse(Pulse {
+            counters: Counters {
+                execs,
+                valid,
+                invalid: execs - valid,
+                edges: 1_431,
+                edges_total: 52_040,
+                own: Some(OwnEdges {
+                    edges: 300,
+                    edges_total: 812,
+                    ..OwnEdges::default()
+                }),
+                corpus: 140,
+                fuel_max: 1_234_567,
+                stages: vec![execs / 2],
+                ..Counters::default()
+            },
+            operators: Vec::new(),
+            elapsed_ms: execs / 10,
+            execs_per_sec: 10_000,
+        })
+    }
+
+    #[test]
+    fn pulses_show_how_far_it_is_and_advice_is_given_once() {
+        let printed = Printed::default();
+        let budget = Budget {
+            execs: Some(200_000),
+            time: Some(Duration::from_secs(60)),
+            plateau: Some(300_000),
+            ..Budget::default()
+        };
+        let sink = Sink::new(Box::new(printed.clone()));
+        let mut plain = Plain::new(sink, "t.wasm", Path::new("o"), budget);
+        for (execs, valid) in [(20_000, 0), (40_000, 0), (60_000, 30_000)] {
+            plain.report(&pulse(execs, valid));
+        }
+        let printed = printed.0.lock().expect("nobody panics").clone();
+        let printed = String::from_utf8(printed).expect("text");
+        let lines: Vec<&str> = printed.lines().collect();
+        let advice = lines.iter().filter(|line| line.starts_with("advice: "));
+        let advice: Vec<&&str> = advice.collect();
+        // Of each matter once: the second one is true from the third pulse on.
+        assert_eq!(
+            advice,
+            [
+                &"advice: all inputs rejected by the target",
+                &"advice: nothing new since execution 0; what is in the way:",
+            ],
+            "{printed}"
+        );
+        let at = lines.iter().position(|line| line.contains("6.0s of"));
+        assert_eq!(
+            lines[at.expect("the last pulse")..][..3],
+            [
+                "  6.0s of 1m00s, 60,000 of 200,000 executions (10,000/s), 1,431 of 52,040 edges (300 of 812 own), 0 findings",
+                "        corpus 140 (grew 60,000 executions ago; ends at 300,000), 50.0 % valid, cost record 1,234,567 fuel, new edge < 1 in 10,000",
+                "        50.0 % at stage 1",
+            ]
+        );
+        // A long campaign is told of less often.
+        assert_eq!(plain.pulse_interval_ms(), PULSE_MS_MIN);
+        plain.report(&pulse(9_000_000, 30_000));
+        assert_eq!(plain.pulse_interval_ms(), 30_000);
+        plain.report(&pulse(90_000_000, 30_000));
+        assert_eq!(plain.pulse_interval_ms(), PULSE_MS_MAX);
+    }
 
     #[test]
     fn numbers_and_times_are_readable() {

@@ -16,17 +16,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget as _;
 
-use self::known::Known;
 use self::panel::Panel;
 use self::terminal::Terminal;
+use super::known::Known;
 use super::plain::Plain;
 use super::{Reporter, Sink, log};
+use crate::campaign::budget::Budget;
 use crate::event::Event;
 
-mod advice;
-mod curve;
-mod known;
-mod left;
 mod panel;
 #[cfg(unix)]
 mod signals;
@@ -103,13 +100,14 @@ struct Story {
 }
 
 impl Screen {
-    /// On the program's output, about the campaign in `root` on `target`, both as the user should type them.
+    /// On the program's output, about the campaign in `root` on `target`, both as the user should type them; `budget`
+    /// ends the session.
     ///
     /// From now on a panic anywhere in the process gives the terminal back first.
-    pub fn stdout(target: &str, root: &Path, colours: bool) -> Screen {
+    pub fn stdout(target: &str, root: &Path, budget: Budget, colours: bool) -> Screen {
         let size = || ratatui::crossterm::terminal::size().ok();
         let out = Box::new(std::io::stdout());
-        let screen = Screen::new(out, size, (target, root), colours, true);
+        let screen = Screen::new(out, size, (target, root, budget), colours, true);
         screen.shared.end_on_panic();
         screen
     }
@@ -117,16 +115,16 @@ impl Screen {
     fn new(
         out: Box<dyn Write + Send>,
         size: Size,
-        (target, root): (&str, &Path),
+        (target, root, budget): (&str, &Path, Budget),
         colours: bool,
         is_live: bool,
     ) -> Screen {
         let lines = Lines::default();
         let story = Story {
-            known: Known::of(target, &root.to_string_lossy()),
+            known: Known::of(target, &root.to_string_lossy(), budget),
             root: root.to_owned(),
             heard: Instant::now(),
-            plain: Plain::new(Sink::new(Box::new(lines.clone())), target, root),
+            plain: Plain::new(Sink::new(Box::new(lines.clone())), target, root, budget),
             lines,
         };
         Screen {

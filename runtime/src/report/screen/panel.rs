@@ -10,11 +10,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, Widget};
 
-use super::advice::{Advice, advice};
-use super::known::Known;
 use crate::error::printable;
 use crate::page::chart::brief;
-use crate::report::plain::{clock, number, plural};
+use crate::report::advice::{Advice, advice};
+use crate::report::known::Known;
+use crate::report::plain::{clock, number, plural, share};
 
 /// Columns of one figure: its name, and what it usually comes to.
 const FIGURE_COLUMNS: u16 = 40;
@@ -78,7 +78,7 @@ impl Panel<'_> {
             known.guidance,
             known.seed
         );
-        let time = clock(self.elapsed_ms);
+        let time = known.time(self.elapsed_ms);
         // The time is there even where the name is long.
         let columns = time.chars().count() as u16 + 2;
         let name = Rect {
@@ -158,51 +158,75 @@ impl Panel<'_> {
         Paragraph::new(lines).render(rest.top(rows), buffer);
     }
 
+    /// With the most edges and none beside it, and where it begins and ends below.
     fn curve(&self, area: Rect, buffer: &mut Buffer) {
-        let mut rest = Rest(area);
-        let columns = self.known.curve.columns(usize::from(area.width));
-        if columns.is_empty() || area.height < 3 || self.known.counters.edges_total == 0 {
+        let known = self.known;
+        let most = number(known.counters.edges);
+        let [name, plot, foot] = curve_parts(area, most.chars().count() as u16 + 1);
+        let columns = known.curve.columns(usize::from(plot.width));
+        if columns.is_empty() || plot.is_empty() || known.counters.edges_total == 0 {
             return;
         }
-        let (first, last) = self.known.curve.range();
-        let text = format!(
-            "edges reached, executions {} to {}",
-            number(first),
-            number(last)
-        );
-        Paragraph::new(Line::styled(text, soft())).render(rest.top(1), buffer);
+        Paragraph::new(Line::styled("edges reached", soft())).render(name, buffer);
+        let beside = |row| Rect::new(area.x, row, area.width, 1);
+        Paragraph::new(Line::styled(most, soft())).render(beside(plot.y), buffer);
+        Paragraph::new(Line::styled("0", soft())).render(beside(plot.bottom() - 1), buffer);
         Sparkline::default()
             .data(columns)
+            .max(known.counters.edges)
             .style(Style::new().fg(Color::Green))
-            .render(rest.top(CURVE_ROWS.min(area.height - 1)), buffer);
+            .render(plot, buffer);
+        let (first, last) = known.curve.range();
+        let from = format!("{}, {}", number(first), clock(known.began_ms));
+        let to = format!("{} executions, {}", number(last), clock(known.elapsed_ms));
+        Paragraph::new(Line::styled(from, soft())).render(foot, buffer);
+        Paragraph::new(Line::styled(to, soft()))
+            .alignment(Alignment::Right)
+            .render(foot, buffer);
     }
+}
+
+/// A row for the name, the curve right of its scale, and a row for its ends; empty where there is no room.
+fn curve_parts(area: Rect, scale: u16) -> [Rect; 3] {
+    let mut rest = Rest(area);
+    let name = rest.top(1);
+    let rows = CURVE_ROWS.min(rest.0.height.saturating_sub(1));
+    let plot = match rows {
+        0 | 1 => Rect::ZERO,
+        rows => rest.top(rows),
+    };
+    let scale = scale.min(plot.width);
+    let plot = Rect {
+        x: plot.x + scale,
+        width: plot.width - scale,
+        ..plot
+    };
+    let foot = Rect {
+        x: plot.x,
+        width: plot.width,
+        ..rest.top(1)
+    };
+    [name, plot, foot]
 }
 
 /// Names and values, what matters most first.
 fn figures(known: &Known) -> Vec<(&'static str, String)> {
     let counters = &known.counters;
-    let share = |of: u64, all: u64| format!("{:.1} %", 100.0 * of as f64 / all.max(1) as f64);
     let mut figures = vec![
-        ("executions", number(counters.execs)),
+        ("executions", known.execs()),
         ("per second", number(known.rate())),
     ];
     let (edges, total) = (counters.edges, counters.edges_total);
     if total > 0 {
-        let of = share(edges, total);
-        figures.extend([
-            (
-                "edges",
-                format!("{} of {} ({of})", number(edges), number(total)),
-            ),
-            ("left to find", known.left().text()),
-        ]);
+        figures.push(("edges", reached(edges, total)));
+        if let Some(own) = &counters.own {
+            figures.push(("own edges", reached(own.edges, own.edges_total)));
+        }
+        figures.push(("left to find", known.left().text()));
     }
     figures.extend([
         ("corpus", plural(counters.corpus, "input")),
-        (
-            "grew",
-            format!("{} executions ago", brief_or_number(known.since_new())),
-        ),
+        ("grew", grew(known)),
         ("valid", share(counters.valid, counters.execs)),
         ("cost record", format!("{} fuel", number(counters.fuel_max))),
     ]);
@@ -224,6 +248,21 @@ fn figures(known: &Known) -> Vec<(&'static str, String)> {
     figures
 }
 
+/// `431 of 2,040 (21.1 %)`.
+fn reached(edges: u64, total: u64) -> String {
+    let of = share(edges, total);
+    format!("{} of {} ({of})", number(edges), number(total))
+}
+
+/// When the corpus last grew, and after how long without that the session ends.
+fn grew(known: &Known) -> String {
+    let since = brief_or_number(known.since_new());
+    match known.budget.plateau {
+        Some(end) => format!("{since} ago, ends at {}", brief(end as f64)),
+        None => format!("{since} executions ago"),
+    }
+}
+
 /// What is the matter, and what was warned of last, on lines that fit. A command goes on where it broke off.
 fn advice_lines(advice: &[Advice], known: &Known, columns: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
@@ -236,9 +275,26 @@ fn advice_lines(advice: &[Advice], known: &Known, columns: usize) -> Vec<Line<'s
     if let Some(warning) = &known.warning {
         push(&format!("warning: {}", printable(warning)), yellow());
     }
-    for Advice { says, next } in advice {
-        push(&printable(says), yellow().add_modifier(Modifier::BOLD));
+    for Advice { says, next, .. } in advice {
+        for line in words(&printable(says), columns) {
+            push(&line, yellow().add_modifier(Modifier::BOLD));
+        }
         push(&format!("  next: {}", printable(next)), Style::new());
+    }
+    lines
+}
+
+/// Lines of whole words; a word that is too long has a line of its own.
+fn words(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
     }
     lines
 }

@@ -10,6 +10,7 @@ use super::*;
 use crate::event::{
     Counters, DiversityNumbers, Ended, Finding, Kept, Pulse, Resumed, Slow, Start, Summary, Warning,
 };
+use crate::own::OwnEdges;
 
 const EDGES_TOTAL: u64 = 2_040;
 
@@ -40,6 +41,16 @@ fn counters(execs: u64, edges: u64) -> Counters {
         fuel_max: 1_234_567,
         fuel_total: execs * 5_000,
         ..Counters::default()
+    }
+}
+
+/// So many of one's own edges, and none in four files.
+fn own(edges: u64) -> OwnEdges {
+    OwnEdges {
+        edges,
+        edges_total: 812,
+        files_untouched: 4,
+        untouched: vec!["/home/u/mean/src/lib.rs".into(), "parse.rs".into()],
     }
 }
 
@@ -99,9 +110,13 @@ fn summary(counters: Counters) -> Event {
     }))
 }
 
-/// After these events.
+/// After these events, of a session that lasts until somebody ends it.
 fn known(events: &[Event]) -> Known {
-    let mut known = Known::of("t.wasm", "my out");
+    known_until(Budget::default(), events)
+}
+
+fn known_until(budget: Budget, events: &[Event]) -> Known {
+    let mut known = Known::of("t.wasm", "my out", budget);
     events.iter().for_each(|event| known.learn(event));
     known
 }
@@ -127,6 +142,7 @@ fn rich() -> Vec<Event> {
     counters.slow_findings = 1;
     counters.without_input = 70;
     counters.stages = vec![60_000, 30_000];
+    counters.own = Some(own(300));
     counters.diversity = Some(DiversityNumbers {
         b0: 431,
         b1: 77.25,
@@ -270,6 +286,31 @@ fn pictures_are_as_before_at_every_size() {
     }
 }
 
+/// How far a session is on its way to its end; what is over is not shown.
+#[test]
+fn a_session_with_an_end_shows_how_far_it_is() {
+    let budget = Budget {
+        execs: Some(12_000_000),
+        time: Some(Duration::from_secs(20)),
+        plateau: Some(30_000),
+        ..Budget::default()
+    };
+    let picture = draw(&known_until(budget, &rich()), (80, 24), true);
+    golden("budget", &text(&picture));
+    // Time is that of all sessions, and the session is to last 20 seconds.
+    let events = [resumed(), pulse(counters(60_000, 300))];
+    let shown = text(&draw(&known_until(budget, &events), (80, 24), true));
+    assert!(shown.contains("3.0s of 22.5s\n"), "{shown}");
+    let over = Budget {
+        execs: Some(60_000),
+        time: Some(Duration::from_millis(500)),
+        ..Budget::default()
+    };
+    let shown = text(&draw(&known_until(over, &events), (80, 24), true));
+    assert!(shown.contains("3.0s\n"), "{shown}");
+    assert!(!shown.contains("60,000 of"), "{shown}");
+}
+
 #[test]
 fn colours_are_left_out_when_nobody_wants_them() {
     let known = known(&rich());
@@ -303,7 +344,7 @@ fn nothing_that_a_guest_wrote_acts() {
 #[test]
 fn what_is_wrong_is_said_with_what_to_type() {
     type Change = fn(&mut Counters);
-    let cases: [(&str, Change, &str); 7] = [
+    let cases: [(&str, Change, &str); 8] = [
         (
             "rejected",
             |c| (c.valid, c.invalid) = (0, c.execs),
@@ -321,6 +362,11 @@ fn what_is_wrong_is_said_with_what_to_type() {
         ),
         ("no-edges", |c| c.edges = 0, "0 of 2,040 edges reached"),
         (
+            "own",
+            |c| (c.execs, c.own) = (50_000, Some(own(12))),
+            "12 of 812 edges of your own code reached, none in mean/src/lib.rs, parse.rs and\n",
+        ),
+        (
             "no-fuel",
             |c| {
                 (c.valid, c.invalid, c.findings, c.fuel_total) =
@@ -335,8 +381,8 @@ fn what_is_wrong_is_said_with_what_to_type() {
         ),
         (
             "plateau",
-            |c| c.execs = 500_000,
-            "nothing new since execution 4,001",
+            |c| (c.execs, c.own) = (500_000, Some(own(300))),
+            "nothing new since execution 901",
         ),
     ];
     let shown = |change: Change| {
@@ -344,7 +390,7 @@ fn what_is_wrong_is_said_with_what_to_type() {
         change(&mut counters);
         let events = [
             start(),
-            kept(4_000),
+            kept(900),
             finding(1, "trap: unreachable"),
             pulse(counters),
         ];
@@ -406,7 +452,7 @@ fn a_session_that_goes_on_shows_what_earlier_ones_found() {
     std::fs::write(folder.path().join("events.jsonl"), log).expect("written");
     let written = Lines::default();
     let out = Box::new(written.clone());
-    let about = ("t.wasm", folder.path());
+    let about = ("t.wasm", folder.path(), Budget::default());
     let mut screen = Screen::new(out, || Some((80, 24)), about, false, false);
     screen.report(&resumed());
     screen.report(&pulse(counters(60_000, 300)));
@@ -427,7 +473,7 @@ fn a_session_that_goes_on_shows_what_earlier_ones_found() {
 /// A screen whose terminal is memory, and that.
 fn screen() -> (Screen, Lines) {
     let written = Lines::default();
-    let about = ("t.wasm", Path::new("o"));
+    let about = ("t.wasm", Path::new("o"), Budget::default());
     let size = || Some((60, 20));
     let screen = Screen::new(Box::new(written.clone()), size, about, true, false);
     (screen, written)

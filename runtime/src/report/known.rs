@@ -1,4 +1,4 @@
-//! What events have said of a campaign, as far as the screen shows it.
+//! What events have said of a campaign, as far as it is shown while it runs: on the screen, in lines, as advice.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,10 @@ use sandglass_engine::guidance::OperatorRecord;
 
 use super::curve::Curve;
 use super::left::Left;
+use super::log::Log;
+use super::plain::{clock, number};
+use crate::campaign::budget::Budget;
 use crate::event::{Counters, Event};
-use crate::report::log::Log;
-use crate::report::plain::number;
 
 /// Findings that are remembered: more than rows of most terminals.
 const LATEST_MAX: usize = 64;
@@ -22,6 +23,8 @@ pub(super) struct Known {
     /// The target and the campaign's folder, as the user should type them.
     pub(super) target: String,
     pub(super) folder: String,
+    /// What ends the session.
+    pub(super) budget: Budget,
     pub(super) guidance: String,
     pub(super) seed: u64,
     pub(super) fuel_limit: u64,
@@ -29,8 +32,9 @@ pub(super) struct Known {
     pub(super) operators: Vec<OperatorRecord>,
     /// At the last event that tells.
     pub(super) elapsed_ms: u64,
-    /// Executions when the session began.
+    /// Executions, and time of earlier sessions, when the session began.
     pub(super) began: u64,
+    pub(super) began_ms: u64,
     /// Executions when the corpus last grew.
     pub(super) last_new: u64,
     pub(super) curve: Curve,
@@ -44,6 +48,8 @@ pub(super) struct Known {
     pub(super) has_figures: bool,
     /// Bugs that were told of, by earlier sessions, too.
     bugs: u64,
+    /// Executions when the corpus last grew, of earlier sessions.
+    resumed_at: u64,
     /// Executions that reached a new edge, ascending; at most as many as there are edges.
     news: Vec<u64>,
     /// Times and executions of the last pulses.
@@ -51,11 +57,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Nothing yet; of a target and a campaign's folder as the user should type them.
-    pub(super) fn of(target: &str, folder: &str) -> Known {
+    /// Nothing yet; of a target and a campaign's folder as the user should type them, and what ends the session.
+    pub(super) fn of(target: &str, folder: &str, budget: Budget) -> Known {
         Known {
             target: target.to_owned(),
             folder: folder.to_owned(),
+            budget,
             ..Known::default()
         }
     }
@@ -76,8 +83,10 @@ impl Known {
                 self.fuel_limit = resumed.fuel_limit;
                 self.elapsed_ms = resumed.elapsed_ms;
                 self.began = resumed.execs;
+                self.began_ms = resumed.elapsed_ms;
                 self.counters.execs = resumed.execs;
                 self.last_new = resumed.last_new_exec;
+                self.resumed_at = resumed.last_new_exec;
                 self.paces.push_back((resumed.elapsed_ms, resumed.execs));
             }
             Event::Kept(kept) => {
@@ -96,15 +105,12 @@ impl Known {
                 self.found(slow.trial, &title, &slow.folder);
             }
             Event::Pulse(pulse) => {
-                self.counters = pulse.counters.clone();
                 self.operators.clone_from(&pulse.operators);
-                self.elapsed_ms = pulse.elapsed_ms;
-                self.has_figures = true;
-                self.curve.add(pulse.counters.execs, pulse.counters.edges);
-                self.pace((pulse.elapsed_ms, pulse.counters.execs));
+                self.count(&pulse.counters, pulse.elapsed_ms);
             }
             Event::Warning(warning) => self.warning = Some(warning.text.clone()),
-            Event::Trimmed(_) | Event::Checkpoint(_) | Event::Summary(_) => {}
+            Event::Summary(summary) => self.count(&summary.counters, summary.elapsed_ms),
+            Event::Trimmed(_) | Event::Checkpoint(_) => {}
         }
     }
 
@@ -126,6 +132,14 @@ impl Known {
         self.latest.push_front(line);
         self.latest.truncate(LATEST_MAX);
         self.latest_folder = Some(folder.to_owned());
+    }
+
+    fn count(&mut self, counters: &Counters, elapsed_ms: u64) {
+        self.counters = counters.clone();
+        self.elapsed_ms = elapsed_ms;
+        self.has_figures = true;
+        self.curve.add(counters.execs, counters.edges);
+        self.pace((elapsed_ms, counters.execs));
     }
 
     fn pace(&mut self, now: (u64, u64)) {
@@ -150,9 +164,34 @@ impl Known {
         self.counters.unique_findings.max(self.bugs)
     }
 
+    /// Executions when an edge was last reached for the first time; of earlier sessions, when the corpus last grew.
+    pub(super) fn last_edge(&self) -> u64 {
+        let last = self.news.last().map(|trial| trial.saturating_add(1));
+        last.unwrap_or(self.resumed_at)
+    }
+
     /// Executions since the corpus last grew.
     pub(super) fn since_new(&self) -> u64 {
         self.counters.execs.saturating_sub(self.last_new)
+    }
+
+    /// Executions, and of how many, unless these are done.
+    pub(super) fn execs(&self) -> String {
+        let execs = self.counters.execs;
+        match self.budget.execs.filter(|all| *all > execs) {
+            Some(all) => format!("{} of {}", number(execs), number(all)),
+            None => number(execs),
+        }
+    }
+
+    /// Time of all sessions, and at which of it this one will end, unless it is over.
+    pub(super) fn time(&self, elapsed_ms: u64) -> String {
+        let time = self.budget.time.map(|time| time.as_millis() as u64);
+        let end = time.map(|time| self.began_ms.saturating_add(time));
+        match end.filter(|end| *end > elapsed_ms) {
+            Some(end) => format!("{} of {}", clock(elapsed_ms), clock(end)),
+            None => clock(elapsed_ms),
+        }
     }
 
     pub(super) fn left(&self) -> Left {

@@ -8,7 +8,7 @@
 //! estimate is too high rather than too low. Where none did, there is a bound only: three over the
 //! executions, which is exceeded in one case of twenty (the rule of three).
 
-use crate::report::plain::number;
+use super::plain::number;
 
 /// Executions of the half that is looked at, below which nothing is said.
 const EXECS_MIN: u64 = 100;

@@ -1,19 +1,25 @@
 //! What a user should look into, and what to type then.
 //!
 //! In: what is known of a campaign. Out: nothing, where all is as it should be. Most of it shows in the first
-//! minute: a harness that does not use its input, seeds that are all rejected, a limit that is too low.
+//! minute: a harness that does not use its input, seeds that are all rejected, a limit that is too low. What counts
+//! decides, not time, but for the first look and the rate.
 
 use std::path::Path;
 
 use super::known::Known;
-use crate::report::plain::number;
+use super::plain::{number, plural};
+use crate::own::OwnEdges;
 use crate::store::finding::{quote, repro_command};
 
 /// Executions, or milliseconds, after which something should have happened.
 const FIRST_LOOK_EXECS: u64 = 1_000;
 const FIRST_LOOK_MS: u64 = 5_000;
 
-/// Edges that a harness has which returns at once.
+/// Less than one of so many edges of one's own code is little. A harness that returned at once reached one in nine
+/// of a crate with a single function; the demos reach one in three within a thousand executions.
+const OWN_PART: u64 = 4;
+
+/// Edges that a harness has which returns at once, where lines do not tell one's own code.
 const EDGES_OF_NOTHING: u64 = 2;
 
 /// Executions without anything new that are worth a word, and the part of all that they must be.
@@ -23,9 +29,30 @@ const PLATEAU_TENTHS: u64 = 9;
 /// A rate at which a campaign learns next to nothing.
 const SLOW_PER_SECOND: u64 = 20;
 
+/// What advice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Matter {
+    /// No input gets past the generator.
+    NoInput,
+    /// No input is valid.
+    Rejected,
+    /// No input ends within its fuel.
+    Fuel,
+    /// Every input is a finding.
+    Findings,
+    /// Next to nothing of one's own code is reached, or of all there is.
+    Unreached,
+    /// Nothing is new any more.
+    Plateau,
+    /// Executions are slow.
+    Rate,
+}
+
 /// Something to look into.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Advice {
+    /// What it is about: of each, there is one at a time.
+    pub(super) matter: Matter,
     /// What is the matter.
     pub(super) says: String,
     /// What to type.
@@ -41,10 +68,12 @@ pub(super) fn advice(known: &Known) -> Vec<Advice> {
     }
     let mut found: Vec<Advice> = of_inputs(known).into_iter().collect();
     if found.is_empty() {
-        found.extend(of_edges(known));
+        let unreached = of_own(known).or_else(|| of_edges(known));
+        found.extend(unreached.or_else(|| of_plateau(known)));
     }
     if known.rate() < SLOW_PER_SECOND && known.elapsed_ms >= FIRST_LOOK_MS {
         found.push(Advice {
+            matter: Matter::Rate,
             says: format!("only {} executions a second", number(known.rate())),
             next: on_folder("perf", known),
         });
@@ -57,6 +86,7 @@ fn of_inputs(known: &Known) -> Option<Advice> {
     let counters = &known.counters;
     if counters.without_input == counters.execs {
         return Some(Advice {
+            matter: Matter::NoInput,
             says: "all inputs rejected by the generator: none has reached the target".to_owned(),
             next: again("--max-choices 1M"),
         });
@@ -67,6 +97,7 @@ fn of_inputs(known: &Known) -> Option<Advice> {
             _ => "the target or the generator",
         };
         return Some(Advice {
+            matter: Matter::Rejected,
             says: format!("all inputs rejected by {who}"),
             next: again("a folder of valid inputs, or --dict FILE,"),
         });
@@ -78,6 +109,7 @@ fn of_inputs(known: &Known) -> Option<Advice> {
     if known.fuel_limit > 0 && fuel >= known.fuel_limit / 10 * 9 {
         let more = known.fuel_limit.saturating_mul(10);
         return Some(Advice {
+            matter: Matter::Fuel,
             says: format!(
                 "every input runs out of fuel, which is {}",
                 number(known.fuel_limit)
@@ -90,30 +122,76 @@ fn of_inputs(known: &Known) -> Option<Advice> {
         None => on_folder("report", known),
     };
     Some(Advice {
+        matter: Matter::Findings,
         says: "every input is a finding: the harness itself may be at fault".to_owned(),
         next,
     })
 }
 
-/// Of what was reached.
+/// Of what was reached of one's own code, where lines tell which that is: little, all of it at the first look, and
+/// nine tenths of the executions have reached nothing more of anything.
+fn of_own(known: &Known) -> Option<Advice> {
+    let own = known.counters.own.as_ref()?;
+    let is_little = own.edges.saturating_mul(OWN_PART) < own.edges_total;
+    let last = known.last_edge();
+    let stands = last <= FIRST_LOOK_EXECS && last <= known.counters.execs / 10;
+    (is_little && stands).then(|| Advice {
+        matter: Matter::Unreached,
+        says: format!(
+            "{} of {} edges of your own code reached{}: does the harness use its input?",
+            number(own.edges),
+            number(own.edges_total),
+            untouched(own)
+        ),
+        next: on_folder("cover", known),
+    })
+}
+
+/// `, none in mean/src/lib.rs, mean/src/parse.rs and 2 more files`.
+fn untouched(own: &OwnEdges) -> String {
+    let names: Vec<&str> = own.untouched.iter().map(|file| last_parts(file)).collect();
+    let more = own.files_untouched.saturating_sub(names.len() as u64);
+    match (names.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(", none in {}", names.join(", ")),
+        (false, more) => format!(
+            ", none in {} and {}",
+            names.join(", "),
+            plural(more, "more file")
+        ),
+    }
+}
+
+/// The end of a path that tells it from others: its last three parts.
+fn last_parts(path: &str) -> &str {
+    let third = path.rmatch_indices('/').nth(2);
+    third.map_or(path, |(at, _)| &path[at + 1..])
+}
+
+/// Of all that was reached.
 fn of_edges(known: &Known) -> Option<Advice> {
     let counters = &known.counters;
-    if counters.edges_total == 0 {
-        return None;
-    }
-    if counters.edges <= EDGES_OF_NOTHING && counters.edges_total > 2 * EDGES_OF_NOTHING {
-        return Some(Advice {
-            says: format!(
-                "{} of {} edges reached: does the harness use its input?",
-                counters.edges,
-                number(counters.edges_total)
-            ),
-            next: format!("sandglass inspect {}", quote(&known.target)),
-        });
-    }
+    let is_little =
+        counters.edges <= EDGES_OF_NOTHING && counters.edges_total > 2 * EDGES_OF_NOTHING;
+    is_little.then(|| Advice {
+        matter: Matter::Unreached,
+        says: format!(
+            "{} of {} edges reached: does the harness use its input?",
+            counters.edges,
+            number(counters.edges_total)
+        ),
+        next: format!("sandglass inspect {}", quote(&known.target)),
+    })
+}
+
+/// Of what is new. Nothing is in the way where every edge was reached, or none is counted.
+fn of_plateau(known: &Known) -> Option<Advice> {
     let since = known.since_new();
-    let is_plateau = since >= PLATEAU_EXECS && since / PLATEAU_TENTHS >= counters.execs / 10;
+    let is_plateau = known.counters.edges < known.counters.edges_total
+        && since >= PLATEAU_EXECS
+        && since / PLATEAU_TENTHS >= known.counters.execs / 10;
     is_plateau.then(|| Advice {
+        matter: Matter::Plateau,
         says: format!(
             "nothing new since execution {}; what is in the way:",
             number(known.last_new)
