@@ -80,6 +80,10 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-all", "sandglass-choices"),
         &[("valid", "off")],
     ),
+    set(
+        generated("sandglass-again", "sandglass-choices"),
+        &[("distinct", "off")],
+    ),
     generated("ei", "ei"),
     set(generated("ei-subtree", "ei"), &[("splice", "subtree")]),
 ];

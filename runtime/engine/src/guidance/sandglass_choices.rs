@@ -6,6 +6,7 @@
 //!   a goal, and a probe in a valid run is another one.
 //! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
 //!   them is to begin from nothing.
+//! - What was made before is not run again ([`crate::choice::known`]).
 //!
 //! Each of these is a setting, so that it can be measured without.
 
@@ -243,7 +244,11 @@ impl Guidance for Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
     use crate::choice::ChoiceSequence;
+    use crate::conformance::{execute, toy};
+    use crate::engine::{Config, Engine};
     use crate::guidance::script::Script;
     use crate::trial::Exit;
 
@@ -277,6 +282,32 @@ mod tests {
         ];
         assert_eq!(members("on", &runs), [0, 2]);
         assert_eq!(members("off", &runs), [0]);
+    }
+
+    /// Executions of 6,400 whose input was run before, or whose generator made none.
+    fn executions_for_nothing(setting: &str) -> usize {
+        let mut engine = Engine::new(Config {
+            settings: BTreeMap::from([("distinct".to_owned(), setting.to_owned())]),
+            ..crate::conformance::config(&SPEC, 4)
+        })
+        .expect("they are right");
+        let (mut inputs, mut repeated) = (BTreeSet::new(), 0);
+        while engine.stats().execs < 6_400 {
+            let batch = engine.next_batch(6_400);
+            let outcomes = execute(&batch, &toy, 2);
+            for outcome in &outcomes {
+                let detail = outcome.detail.as_ref().expect("every trial has it");
+                repeated += usize::from(!inputs.insert(detail.input.clone()));
+            }
+            engine.finish_batch(&batch, outcomes);
+        }
+        repeated
+    }
+
+    #[test]
+    fn what_was_made_is_not_run_again() {
+        let (distinct, again) = (executions_for_nothing("on"), executions_for_nothing("off"));
+        assert!(2 * distinct < again, "{distinct} {again}");
     }
 
     /// Children that five parents have had after a hundred trials.
