@@ -404,7 +404,7 @@ fn is_of_rust(file: &str) -> bool {
 /// modules no lines, TinyGo does; a file `runtime.zig` has functions of such names, too, and is a program's own.
 fn is_of_go(frame: &Frame) -> bool {
     let name = frame.function.as_str();
-    let is_named = ["runtime.", "internal/runtime/"]
+    let is_named = ["runtime.", "internal/runtime/", "wasm_pc_f_loop"]
         .iter()
         .any(|of| name.starts_with(of));
     is_named && (frame.file.as_deref()).is_none_or(|file| file.ends_with(".go"))
@@ -645,7 +645,7 @@ mod tests {
             "runtime.abort",
             "runtime.fatalpanic",
             "runtime.gopanic",
-            "internal/runtime/maps.(*Map).PutSlotSmall",
+            "runtime.mapassign_faststr",
             "main.Mean",
             "main.fuzz",
         ];
@@ -660,6 +660,17 @@ mod tests {
             assert_eq!(title(TRAP, &frames), "trap: unreachable in main.Mean");
             assert_eq!(key(TRAP, 1, &frames), key(TRAP, 1, &go(&divided, None)));
         }
+        let waiting = [
+            "runtime.abort",
+            "runtime.systemstack",
+            "internal/runtime/maps.fatal",
+            "wasm_pc_f_loop_export",
+            "LLVMFuzzerTestOneInput",
+        ];
+        assert_eq!(
+            title(TRAP, &go(&waiting, None)),
+            "trap: unreachable in LLVMFuzzerTestOneInput"
+        );
         let tiny = go(&["runtime.runtimePanicAt", "main.Mean"], Some("panic.go"));
         assert_eq!(
             title(TRAP, &tiny),
