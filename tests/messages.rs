@@ -1,7 +1,11 @@
 //! Every message that is made by `bail!`, `with_next` and the like, and every text that another message
 //! quotes (`Err("…")`, `ok_or("…")`, …; all of [`BEGINNINGS`]), is shown in a golden file of `tests/cli`,
 //! or is said here why not. What comes into one through a placeholder is not looked for.
+//!
+//! And each has a row in the book's page of messages, which says why it comes and what to do. The first cell of a row has
+//! patterns, in which `…` is any text; a pattern is for a message that has its parts in their order.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -203,6 +207,26 @@ const UNSHOWN: &[(&str, &str)] = &[
     ("half a pair", "our own fault"),
 ];
 
+/// Messages that need no row in the book, and why.
+const UNEXPLAINED: &[(&str, &str)] = &[
+    (
+        "`LLVMFuzzerTestOneInput`, `sandglass_property` or `_start`",
+        "what another message expects",
+    ),
+    ("`sandglass_generate`", "what another message expects"),
+    ("… bytes", "what another message found"),
+    ("a result of another job", "worlds that tests make"),
+    ("another", "worlds that tests make"),
+    ("no answer, by lot", "worlds that tests make"),
+    ("nobody, by lot", "worlds that tests make"),
+];
+
+/// A pattern for more messages says nothing about any of them; that the system refused a file is said by the most.
+const MESSAGES_MAX: usize = 12;
+
+/// Fewer letters than these are in any message.
+const PATTERN_BYTES_MIN: usize = 5;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -222,16 +246,21 @@ fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// The longest parts without a placeholder of the messages in a source.
-fn messages(code: &str) -> Vec<String> {
+/// The messages in a source, with their placeholders.
+fn texts(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     for beginning in BEGINNINGS {
         for (at, _) in code.match_indices(beginning) {
-            let text = first_text(&code[at + beginning.len()..]);
-            found.extend(text.and_then(|text| longest_part(&text)));
+            found.extend(first_text(&code[at + beginning.len()..]));
         }
     }
     found
+}
+
+/// The longest parts without a placeholder of the messages in a source.
+fn messages(code: &str) -> Vec<String> {
+    let texts = texts(code);
+    texts.iter().filter_map(|text| longest_part(text)).collect()
 }
 
 /// The first text literal before the parenthesis closes, unless it is none of a message.
@@ -289,20 +318,62 @@ fn text_literal(chars: &mut std::str::Chars<'_>) -> String {
 
 /// Between placeholders; nothing if it is too short to be looked for.
 fn longest_part(text: &str) -> Option<String> {
-    let text = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
-    let mut parts: Vec<&str> = Vec::new();
-    for (n, part) in text.split('{').enumerate() {
-        parts.push(match n {
-            0 => part,
-            _ => part.split_once('}').map_or("", |(_, rest)| rest),
-        });
-    }
-    let longest = parts
-        .into_iter()
-        .map(str::trim)
-        .max_by_key(|part| part.len())?;
-    let longest = longest.replace('\u{1}', "{").replace('\u{2}', "}");
+    let parts = parts(text).into_iter();
+    let parts = parts.map(|part| part.trim().to_owned());
+    let longest = parts.max_by_key(String::len)?;
     (longest.len() > 3).then_some(longest)
+}
+
+/// What stands before, between and behind placeholders.
+fn parts(text: &str) -> Vec<String> {
+    let text = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
+    let parts = text.split('{').enumerate().map(|(n, part)| match n {
+        0 => part,
+        _ => part.split_once('}').map_or("", |(_, rest)| rest),
+    });
+    let as_written = |part: &str| part.replace('\u{1}', "{").replace('\u{2}', "}");
+    parts.map(as_written).collect()
+}
+
+/// A row of the book's page.
+struct Row {
+    patterns: Vec<String>,
+    why: String,
+    what_to_do: String,
+}
+
+impl Row {
+    /// Nothing of a line that is no row of messages.
+    fn read(line: &str) -> Option<Row> {
+        let cells: Vec<&str> = line
+            .strip_prefix("| `")?
+            .strip_suffix(" |")?
+            .split(" | ")
+            .collect();
+        let [patterns, why, what_to_do] = cells[..] else {
+            return None;
+        };
+        Some(Row {
+            patterns: patterns
+                .trim_end_matches('`')
+                .split("`<br>`")
+                .map(str::to_owned)
+                .collect(),
+            why: why.to_owned(),
+            what_to_do: what_to_do.to_owned(),
+        })
+    }
+}
+
+/// Whether a text has all parts of a pattern, in their order.
+fn is_for(pattern: &str, text: &str) -> bool {
+    let mut rest = Some(text);
+    for part in pattern.split('…') {
+        rest = rest
+            .and_then(|rest| rest.split_once(part))
+            .map(|(_, rest)| rest);
+    }
+    rest.is_some()
 }
 
 fn golden() -> String {
@@ -344,6 +415,80 @@ fn every_message_is_shown() {
         .filter(|part| golden.contains(part) || !made.iter().any(|message| message == part))
         .collect();
     assert!(stale.is_empty(), "excused for nothing: {stale:?}");
+}
+
+/// By what the page says, what is wrong with it.
+fn unexplained(page: &str, messages: &BTreeSet<String>, golden: &str) -> Vec<String> {
+    let rows: Vec<Row> = page.lines().filter_map(Row::read).collect();
+    let patterns: Vec<&String> = rows.iter().flat_map(|row| &row.patterns).collect();
+    let mut wrong = Vec::new();
+    for message in messages {
+        let is_excused = UNEXPLAINED.iter().any(|(text, _)| text == message);
+        let is_explained = patterns.iter().any(|pattern| is_for(pattern, message));
+        match (is_excused, is_explained) {
+            (false, false) => wrong.push(format!("no row for: {message}")),
+            (true, true) => wrong.push(format!("excused for nothing: {message}")),
+            _ => {}
+        }
+    }
+    for pattern in patterns {
+        let count = (messages.iter())
+            .filter(|message| is_for(pattern, message))
+            .count();
+        // What is no message of ours is one of the command line's parser.
+        let is_printed = || golden.lines().any(|line| is_for(pattern, line));
+        if count > MESSAGES_MAX || pattern.replace('…', "").trim().len() < PATTERN_BYTES_MIN {
+            wrong.push(format!("says too little, for {count} messages: {pattern}"));
+        } else if count == 0 && !is_printed() {
+            wrong.push(format!("a row for no message: {pattern}"));
+        }
+    }
+    let is_bare = |row: &&Row| row.why.len() < 20 || row.what_to_do.len() < 20;
+    let bare = rows.iter().filter(is_bare);
+    wrong.extend(bare.map(|row| format!("explains nothing: {}", row.patterns[0])));
+    wrong
+}
+
+#[test]
+fn every_message_is_explained_in_the_book() {
+    let mut all = Vec::new();
+    for folder in FOLDERS {
+        sources(&root().join(folder), &mut all);
+    }
+    let texts = all.iter().flat_map(|(_, code)| texts(code));
+    let named = texts.filter(|text| longest_part(text).is_some());
+    let messages: BTreeSet<String> = named.map(|text| parts(&text).join("…")).collect();
+    assert!(messages.len() > 150, "{} messages", messages.len());
+    let page = root().join("runtime/book/src/messages.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let wrong = unexplained(&page, &messages, &golden());
+    assert!(wrong.is_empty(), "messages.md:\n{}", wrong.join("\n"));
+    let excused = UNEXPLAINED.iter().map(|(text, _)| *text);
+    let stale: Vec<&str> = excused.filter(|text| !messages.contains(*text)).collect();
+    assert!(stale.is_empty(), "excused, and not there: {stale:?}");
+}
+
+#[test]
+fn a_page_that_explains_too_little_is_told() {
+    let messages = ["…: no wheel, expected four of …", "it is broken: …"];
+    let messages = messages.map(str::to_owned).into();
+    let told = |page: &str| unexplained(page, &messages, "a flag of clap\n");
+    let why = "because somebody took it away | put it on again, all four of them";
+    let right = format!("text\n| `no wheel, expected … of`<br>`flag of clap` | {why} |\n");
+    let both = format!("{right}| `is broken` | {why} |\n");
+    assert_eq!(told(&both), [""; 0]);
+    assert_eq!(told(&right), ["no row for: it is broken: …"]);
+    assert_eq!(
+        told(&format!(
+            "{both}| `gone long ago` | {why} |\n| `brok…` | {why} |"
+        )),
+        [
+            "a row for no message: gone long ago",
+            "says too little, for 1 messages: brok…"
+        ]
+    );
+    let bare = format!("{right}| `is broken` | it is broken | mend it |\n");
+    assert_eq!(told(&bare), ["explains nothing: is broken"]);
 }
 
 #[test]

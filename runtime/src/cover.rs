@@ -42,10 +42,12 @@ pub struct FileCover {
     pub functions: Vec<FunctionCover>,
     /// Arms of branches, by line, in the order of the code: how often each was taken.
     pub branches: BTreeMap<u32, Vec<u64>>,
-    /// What comparisons were given, by line, where that was recorded.
-    pub compared: BTreeMap<u32, Vec<Operands>>,
     /// Branching operators that went one way and never another, by line: their offsets in the module, ascending.
     pub blocked: BTreeMap<u32, Vec<u32>>,
+    /// What the comparisons before these were given, by line, where that was recorded; walks are left out.
+    pub compared: BTreeMap<u32, Vec<Operands>>,
+    /// The fewest bytes between two addresses that were compared before these, by line (a walk: `cover/compared.rs`).
+    pub walks: BTreeMap<u32, u64>,
     /// Types that influence these, by line, where that was asked: the nearest ones, nearest first.
     pub types: BTreeMap<u32, Vec<TypeAt>>,
 }
@@ -133,12 +135,13 @@ impl Cover {
         let ran = executed(wasm, map, counts).map_err(|e| anyhow!("cannot be read again: {e}"))?;
         let mut cover = Cover::default();
         for (function, entered) in map.functions.iter().zip(counts) {
-            cover.function(&symbols, map, (function, *entered), counts, &ran);
-            cover.compared(&symbols, function.index, compared);
+            let ways = cover.function(&symbols, map, (function, *entered), counts, &ran);
+            cover.compared(&symbols, function.index, &ways, compared);
         }
         Ok(cover)
     }
 
+    /// Adds a function; the ways that each of its branching operators has and went, by offset.
     fn function(
         &mut self,
         symbols: &Symbols,
@@ -146,13 +149,13 @@ impl Cover {
         (function, entered): (&FunctionProbes, u64),
         counts: &[u64],
         ran: &[(u32, u64)],
-    ) {
+    ) -> BTreeMap<u32, Share> {
         let name = symbols.function_name(function.index);
         let rows = symbols.lines_of_function(function.index);
         let (Some(first), Some(range)) = (rows.first(), symbols.function_range(function.index))
         else {
             self.elsewhere.push((name, entered));
-            return;
+            return BTreeMap::new();
         };
         self.file(&first.file).functions.push(FunctionCover {
             name,
@@ -179,28 +182,44 @@ impl Cover {
                 *ways.entry(probe.offset).or_default() += Share::of([*count].iter());
             }
         }
-        let blocked = (ways.iter()).filter(|(_, ways)| ways.reached > 0 && ways.reached < ways.all);
-        for (offset, _) in blocked {
+        for (offset, _) in ways.iter().filter(|(_, ways)| is_blocked(ways)) {
             if let Some(row) = row_at(&rows, *offset) {
                 let blocked = &mut self.file(&row.file).blocked;
                 blocked.entry(row.line).or_default().push(*offset);
             }
         }
+        ways
     }
 
-    fn compared(&mut self, symbols: &Symbols, function: u32, compared: &Compared) {
+    /// A comparison is taken to decide the next branching operator of the code. Where that went all its ways, or none, what
+    /// was compared says nothing about what is missing.
+    fn compared(
+        &mut self,
+        symbols: &Symbols,
+        function: u32,
+        ways: &BTreeMap<u32, Share>,
+        compared: &Compared,
+    ) {
         let Some(range) = symbols.function_range(function) else {
             return;
         };
         let rows = symbols.lines_of_function(function);
-        for (offset, operands) in compared.within(range.start, range.end) {
-            if let Some(row) = row_at(&rows, offset) {
-                let lines = &mut self.file(&row.file).compared;
-                let pairs = lines.entry(row.line).or_default();
+        for (offset, given) in compared.within(range.start, range.end) {
+            let next = ways.range(offset..).next();
+            let Some((branch, _)) = next.filter(|(_, ways)| is_blocked(ways)) else {
+                continue;
+            };
+            if let Some(row) = row_at(&rows, *branch) {
+                let file = self.file(&row.file);
+                let pairs = file.compared.entry(row.line).or_default();
                 // A line that was inlined has several comparisons that are one in the source.
-                pairs.extend(operands);
+                pairs.extend(&given.pairs);
                 pairs.sort_by_key(Operands::order);
                 pairs.dedup();
+                if let Some(apart) = given.walk {
+                    let least = file.walks.entry(row.line).or_insert(apart);
+                    *least = (*least).min(apart);
+                }
             }
         }
     }
@@ -226,6 +245,8 @@ pub struct Uncovered<'a> {
     pub arms: Share,
     /// What was compared there.
     pub compared: &'a [Operands],
+    /// The fewest bytes between two addresses that were compared there.
+    pub walk: Option<u64>,
     /// The branching operators that went one way and never another: their offsets in the module.
     pub blocked: &'a [u32],
     /// Types that influence these, the nearest first, where that was asked.
@@ -233,7 +254,13 @@ pub struct Uncovered<'a> {
 }
 
 impl Uncovered<'_> {
-    /// What was compared there, for people: the first few pairs, and how many more; empty if nothing was recorded.
+    /// Whether all that it waits for is the end of a buffer, which is another length of the input and nothing to look for.
+    fn is_walk(&self) -> bool {
+        self.compared.is_empty() && self.walk.is_some()
+    }
+
+    /// What was compared there, for people: the first few pairs, how many more, and how far addresses were apart; empty if
+    /// nothing was recorded.
     pub fn compared_text(&self) -> String {
         let shown = self.compared.iter().take(PAIRS_SHOWN);
         let mut texts: Vec<String> = shown.map(Operands::to_string).collect();
@@ -241,6 +268,10 @@ impl Uncovered<'_> {
             all if all > PAIRS_SHOWN => texts.push(format!("and {} more", all - PAIRS_SHOWN)),
             _ => {}
         }
+        texts.extend(self.walk.map(|apart| {
+            let s = if apart == 1 { "" } else { "s" };
+            format!("addresses {apart} byte{s} apart")
+        }));
         texts.join(", ")
     }
 
@@ -253,7 +284,7 @@ impl Uncovered<'_> {
 
 impl Cover {
     /// Branches of one's own files that stand between what was reached and what was not: reached, with
-    /// arms that were never taken. Those that were tried most often come first.
+    /// arms that were never taken. Those that were tried most often come first; walks to the end of a buffer come last.
     pub fn uncovered(&self) -> Vec<Uncovered<'_>> {
         let own = self.files.iter().filter(|(path, _)| !is_library(path));
         let mut found: Vec<Uncovered<'_>> = own
@@ -265,15 +296,21 @@ impl Cover {
                     hits: file.lines.get(&line).copied().unwrap_or(0),
                     arms: Share::of(arms.iter()),
                     compared: file.compared.get(&line).map_or(&[], Vec::as_slice),
+                    walk: file.walks.get(&line).copied(),
                     blocked: file.blocked.get(&line).map_or(&[], Vec::as_slice),
                     types: file.types.get(&line).map_or(&[], Vec::as_slice),
                 })
             })
-            .filter(|branch| branch.hits > 0 && branch.arms.reached < branch.arms.all)
+            .filter(|branch| !branch.blocked.is_empty())
             .collect();
-        found.sort_by_key(|branch| std::cmp::Reverse(branch.hits));
+        found.sort_by_key(|branch| (branch.is_walk(), std::cmp::Reverse(branch.hits)));
         found
     }
+}
+
+/// Whether a branching operator went some way and never another. One that was never come to waits for another one.
+fn is_blocked(ways: &Share) -> bool {
+    ways.reached > 0 && ways.reached < ways.all
 }
 
 /// Whether an arm is one of several ways to go.

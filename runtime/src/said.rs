@@ -59,6 +59,7 @@ impl Said {
 /// thread 'main' (1) panicked at src/lib.rs:5:9:      Rust; the message is the next line
 /// thread 1 panic: integer overflow                   Zig, on one thread without `thread 1`
 /// Assertion failed: n > 0 (a.c: mean: 7)             musl's assert
+/// fatal error: all goroutines are asleep - deadlock! Go's runtime
 /// ```
 fn message<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let first = lines[0];
@@ -69,7 +70,10 @@ fn message<'a>(lines: &[&'a str]) -> Option<&'a str> {
         || (first.starts_with("thread ") && first.split(' ').nth(2) == Some("panic:"));
     match first.split_once("panic: ") {
         Some((_, message)) if is_zigs => Some(message),
-        _ => first.starts_with("Assertion failed: ").then_some(first),
+        _ => match first.strip_prefix("fatal error: ") {
+            Some(message) => Some(message),
+            None => first.starts_with("Assertion failed: ").then_some(first),
+        },
     }
 }
 
@@ -121,6 +125,10 @@ mod tests {
             (
                 "Assertion failed: n > 0 (a.c: mean: 7)\n",
                 "Assertion failed: n > 0 (a.c: mean: 7)",
+            ),
+            (
+                "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\n",
+                "all goroutines are asleep - deadlock!",
             ),
         ] {
             assert_eq!(message_in(stderr).as_deref(), Some(expected));

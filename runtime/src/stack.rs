@@ -344,9 +344,10 @@ fn recursion(frames: &[Frame]) -> Vec<String> {
     repeated
 }
 
-/// Whether it is of [`GENERIC`]. What was inlined has no path before its name, so its file says whose it is.
+/// Whether it is of [`GENERIC`] or of a language's runtime. What was inlined has no path before its name, so its file says
+/// whose it is.
 fn is_generic(frame: &Frame) -> bool {
-    if frame.file.as_deref().is_some_and(is_of_rust) {
+    if frame.file.as_deref().is_some_and(is_of_rust) || is_of_go(frame) {
         return true;
     }
     let name = name(frame);
@@ -397,6 +398,16 @@ fn is_of_rust(file: &str) -> bool {
     let path = without_toolchain(file);
     let crates = ["library/core/", "library/alloc/", "library/std/"];
     path != file && crates.iter().any(|of| path.starts_with(of))
+}
+
+/// Whether a function is one of Go's runtime: what panics, allocates, and looks up in maps for everybody. Go's compiler gives
+/// modules no lines, TinyGo does; a file `runtime.zig` has functions of such names, too, and is a program's own.
+fn is_of_go(frame: &Frame) -> bool {
+    let name = frame.function.as_str();
+    let is_named = ["runtime.", "internal/runtime/", "wasm_pc_f_loop"]
+        .iter()
+        .any(|of| name.starts_with(of));
+    is_named && (frame.file.as_deref()).is_none_or(|file| file.ends_with(".go"))
 }
 
 #[cfg(test)]
@@ -601,6 +612,77 @@ mod tests {
         assert_eq!(own_lines(direct, 8), lines(direct));
         let nothing_else = &panic[..3];
         assert_eq!(own_lines(nothing_else, 8), lines(nothing_else));
+    }
+
+    /// The first names are those of Go 1.27's modules, the last one of TinyGo's.
+    #[test]
+    fn the_runtime_of_go_is_no_part_of_a_bug() {
+        let go = |names: &[&str], file: Option<&str>| -> Vec<Frame> {
+            let names: Vec<(&str, u32)> = names.iter().map(|name| (*name, 0)).collect();
+            let mut frames = frames(&names);
+            for frame in &mut frames {
+                frame.file = file.map(Into::into);
+            }
+            frames
+        };
+        let divided = [
+            "runtime.abort",
+            "runtime.fatalpanic",
+            "runtime.gopanic",
+            "runtime.panicdivide",
+            "main.Mean",
+            "main.fuzz",
+        ];
+        let indexed = [
+            "runtime.abort",
+            "runtime.fatalpanic",
+            "runtime.gopanic",
+            "runtime.goPanicIndex",
+            "main.Mean",
+            "main.fuzz",
+        ];
+        let of_map = [
+            "runtime.abort",
+            "runtime.fatalpanic",
+            "runtime.gopanic",
+            "runtime.mapassign_faststr",
+            "main.Mean",
+            "main.fuzz",
+        ];
+        let folded = [
+            "... 4 frames of panic, abort or allocation",
+            "#4 main.Mean",
+            "#5 main.fuzz",
+        ];
+        for names in [divided, indexed, of_map] {
+            let frames = go(&names, None);
+            assert_eq!(own_lines(&frames, 8), folded);
+            assert_eq!(title(TRAP, &frames), "trap: unreachable in main.Mean");
+            assert_eq!(key(TRAP, 1, &frames), key(TRAP, 1, &go(&divided, None)));
+        }
+        let waiting = [
+            "runtime.abort",
+            "runtime.systemstack",
+            "internal/runtime/maps.fatal",
+            "wasm_pc_f_loop_export",
+            "LLVMFuzzerTestOneInput",
+        ];
+        assert_eq!(
+            title(TRAP, &go(&waiting, None)),
+            "trap: unreachable in LLVMFuzzerTestOneInput"
+        );
+        let tiny = go(&["runtime.runtimePanicAt", "main.Mean"], Some("panic.go"));
+        assert_eq!(
+            title(TRAP, &tiny),
+            "trap: unreachable in main.Mean at panic.go"
+        );
+        let zig = go(&["runtime.parse", "main.main"], Some("runtime.zig"));
+        assert_eq!(
+            title(TRAP, &zig),
+            "trap: unreachable in runtime.parse at runtime.zig"
+        );
+        let own = go(&["runtimes.parse", "main.main"], None);
+        assert_eq!(title(TRAP, &own), "trap: unreachable in runtimes.parse");
     }
 
     #[test]

@@ -174,6 +174,8 @@ fn missing(printed: &str) -> Option<&str> {
             "the standard library of Rust for",
             "No module named ziglang",
             "cmake: not found",
+            // What the crate `cc` says.
+            "failed to find tool \"clang\"",
             "failed to download",
             "failed to get `",
         ];

@@ -20,6 +20,10 @@ const TRIPLES: [&str; 2] = ["wasm32-wasip1", OLD_TRIPLE];
 /// The versions of clang whose names distributions put on `PATH`, newest first.
 const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 11..=40;
 
+/// The C++ of sources that name none: what Zig and clang from 16 on take by themselves. An older clang would take that of 2014,
+/// and one harness would compile with one compiler and not with another. Flags of the user come later, and win.
+const CXX_STANDARD: &str = "-std=gnu++17";
+
 /// Which compiler a user wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wanted {
@@ -120,6 +124,9 @@ impl Compiler {
                     Language::C => Command::new(clang),
                     Language::Cxx => Command::new(cxx_driver(clang)),
                 };
+                if language == Language::Cxx {
+                    command.arg(CXX_STANDARD);
+                }
                 command.arg(format!("--target={triple}"));
                 if *triple == OLD_TRIPLE {
                     // Newer versions complain of the name with every file.

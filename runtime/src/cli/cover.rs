@@ -211,7 +211,9 @@ fn run_all(target: &Target, limits: &Limits, inputs: &[Input]) -> Result<Seen> {
             }
             let outcome = sandbox.run(&input.bytes, &interest, true);
             let detail = outcome.detail.expect("asked for");
-            seen.compared.add(&map.compares, &detail.compares);
+            let memory_bytes = detail.peaks.memory_pages << 16;
+            seen.compared
+                .add(&map.compares, &detail.compares, memory_bytes);
             if build == counting {
                 seen.count(outcome.exit.is_finding(), &detail.counts);
             }

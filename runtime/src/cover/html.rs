@@ -168,7 +168,7 @@ fn uncovered(body: &mut String, cover: &Cover) {
         return;
     }
     let shown = &all[..all.len().min(ROWS_MAX)];
-    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first. What was compared on the line: of the operands that differed the closest.");
+    body.push_str("<h2>Branches that never went some of their ways</h2>\n<p>Between what was reached and what was not, those that were tried most often first, walks to the end of a buffer last. What was compared on the line: of the operands that differed the closest; of two addresses how far apart they were.");
     let mut columns = vec!["@line", "@compared", "#reached", "#arms taken"];
     // Line tables alone know no types.
     let has_types = shown.iter().any(|branch| !branch.types.is_empty());
@@ -327,13 +327,17 @@ mod tests {
 
     #[test]
     fn uncovered_branches_come_by_how_often_they_were_tried() {
-        let file = |lines: &[(u32, u64)], branches: &[(u32, &[u64])]| FileCover {
+        let file = |lines: &[(u32, u64)],
+                    branches: &[(u32, &[u64])],
+                    [blocked, walks]: [&[u32]; 2]| FileCover {
             lines: lines.iter().copied().collect(),
             functions: Vec::new(),
             branches: branches
                 .iter()
                 .map(|(line, arms)| (*line, arms.to_vec()))
                 .collect(),
+            blocked: (blocked.iter().map(|line| (*line, vec![0]))).collect(),
+            walks: (walks.iter().map(|line| (*line, 8))).collect(),
             ..FileCover::default()
         };
         let cover = Cover {
@@ -341,13 +345,21 @@ mod tests {
                 (
                     "a.c".to_owned(),
                     file(
-                        &[(1, 5), (2, 9), (3, 0), (4, 7)],
-                        &[(1, &[5, 0]), (2, &[9, 0, 1]), (3, &[0, 0]), (4, &[3, 4])],
+                        &[(1, 5), (2, 9), (3, 0), (4, 7), (5, 8), (6, 10)],
+                        &[
+                            (1, &[5, 0]),
+                            (2, &[9, 0, 1]),
+                            (3, &[0, 0]),
+                            (4, &[3, 4]),
+                            (5, &[4, 4, 0, 0]),
+                            (6, &[10, 0]),
+                        ],
+                        [&[1, 2, 6], &[6]],
                     ),
                 ),
                 (
                     "/usr/include/b.h".to_owned(),
-                    file(&[(1, 99)], &[(1, &[99, 0])]),
+                    file(&[(1, 99)], &[(1, &[99, 0])], [&[1], &[]]),
                 ),
             ]),
             elsewhere: Vec::new(),
@@ -357,6 +369,6 @@ mod tests {
             .iter()
             .map(|of| (of.line, of.hits))
             .collect();
-        assert_eq!(lines, [(2, 9), (1, 5)]);
+        assert_eq!(lines, [(2, 9), (1, 5), (6, 10)]);
     }
 }

@@ -17,8 +17,10 @@ enum Line<'a> {
         functions_entered: Vec<Function<'a>>,
         /// Line, and how often each arm of its branches was taken.
         branch_counts: Vec<(u32, &'a [u64])>,
-        /// Line, and a pair of operands that a comparison there was given and that differed.
+        /// Line, and a pair of operands that differed, given to a comparison before a branch that never went some way.
         compared: Vec<(u32, u64, u64)>,
+        /// Line, and the fewest bytes between two addresses compared there: a walk that did not come to the end of a buffer.
+        walks: Vec<(u32, u64)>,
         /// Line, a type that influences a branch there which never went some way, and its distance in steps; of a line the
         /// nearest ones, nearest first.
         types: Vec<(u32, &'a str, u32)>,
@@ -97,6 +99,9 @@ pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
             .collect(),
         compared: (file.compared.iter())
             .flat_map(|(line, pairs)| pairs.iter().map(|pair| (*line, pair.left, pair.right)))
+            .collect(),
+        walks: (file.walks.iter())
+            .map(|(line, apart)| (*line, *apart))
             .collect(),
         types: (file.types.iter())
             .flat_map(|(line, types)| types.iter().map(|at| (*line, &*at.name, at.distance)))

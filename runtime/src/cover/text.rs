@@ -66,7 +66,7 @@ fn blocked(cover: &Cover) -> Vec<String> {
     }
     let count = plural(all.len() as u64, "line");
     let mut lines = vec![format!(
-        "branches that never went some of their ways: {count}, those tried most often first"
+        "branches that never went some of their ways: {count}, those tried most often first, walks to the end of a buffer last"
     )];
     for branch in all.iter().take(BLOCKED_MAX) {
         let (path, line, arms) = (branch.path, branch.line, branch.arms);
