@@ -147,7 +147,7 @@ impl Choices {
 
     fn learn(&mut self, judged: &Judged<'_>, found: bool) {
         if let Some(operator) = judged.group.purpose.checked_sub(1) {
-            self.portfolio.learn(operator as usize, found);
+            self.portfolio.learn(operator as usize, found, 1);
         }
     }
 }
