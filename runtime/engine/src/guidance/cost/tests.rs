@@ -280,7 +280,6 @@ fn steepest(set: &[(&str, &str)]) -> usize {
 fn what_just_ends_is_found_for_little_fuel() {
     let (with, without) = (steepest(&[]), steepest(&[("retreat", "off")]));
     let unpaid = steepest(&[("price", "off")]);
-    println!("{with}, without retreats {without}, without prices {unpaid}");
     assert!(with >= 8, "{with}");
     assert!(with > without + 2, "{with}, without retreats {without}");
     assert!(with > unpaid, "{with}, without prices {unpaid}");
