@@ -10,6 +10,8 @@
 //!   all elements have in common is varied (`family`);
 //!   elements are put in order (`order`); blocks and bytes change (`blocks`); and there are AFL's
 //!   havoc and the rules of [`perun`](super::perun).
+//! - Trials are paid for in fuel: who has costly children has fewer, and so have operators (`account`).
+//! - What goes past a limit is cut back to where it just ends (`retreat`), and its like is avoided (`past`).
 //! - Inputs with new edges run once in the variant that records comparisons, which are then solved, as
 //!   in [`sandglass`](super::sandglass): what is never reached costs nothing.
 //!
@@ -18,12 +20,15 @@
 //!
 //! Inputs are bytes. Where a generator makes the target's input, they are its tape.
 
+mod account;
 mod archive;
 mod blocks;
 mod family;
 mod operators;
 mod order;
+mod past;
 mod repeat;
+mod retreat;
 #[cfg(test)]
 mod tests;
 
@@ -40,11 +45,15 @@ use super::{
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
 use crate::havoc::Tables;
+use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
-use crate::trial::{Status, Variant};
+use crate::trial::{Exit, Status, Variant};
+use account::Account;
 use archive::{Archive, Gain, Goals, Spent};
 use operators::{Materials, Operator};
+use past::{Outlook, Past};
+use retreat::Retreat;
 
 /// The guidance `cost`.
 pub static SPEC: Spec = Spec {
@@ -73,6 +82,8 @@ const SOLUTIONS_MAX: usize = 128;
 const BATCH_BYTES: usize = 1 << 24;
 /// Attempts at a child that differs from its parent.
 const ATTEMPTS: u32 = 8;
+/// Children that are expected to go past a limit and run nevertheless.
+const POOR_SHARE: Ratio = Ratio::new(1, 8);
 /// Where no size is set: the larger of this and four times the largest seed.
 const BYTES_MAX: usize = 4_096;
 /// Without seeds.
@@ -105,6 +116,16 @@ const PORTFOLIO: Setting = Setting::switch(
     "draw operators by what they have found lately, not evenly",
     true,
 );
+const PRICE: Setting = Setting::switch(
+    "price",
+    "count what parents and operators cost in fuel, not in children",
+    true,
+);
+const RETREAT: Setting = Setting::switch(
+    "retreat",
+    "cut what goes past a limit until it just ends",
+    true,
+);
 const SIZE: Setting = Setting::number(
     "size",
     "most bytes of an input; 0 is four times the largest seed, and at least 4,096",
@@ -113,7 +134,7 @@ const SIZE: Setting = Setting::number(
 );
 const SETTINGS: &[Setting] = &[
     SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, FAMILY, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE,
-    AUTODICT, PORTFOLIO,
+    AUTODICT, PORTFOLIO, PRICE, RETREAT,
 ];
 
 fn new(settings: &Settings) -> Strategy {
@@ -135,6 +156,7 @@ fn new(settings: &Settings) -> Strategy {
         solves: is_on(SOLVE),
         autodict: is_on(AUTODICT),
         uses_portfolio: is_on(PORTFOLIO),
+        retreats: is_on(RETREAT),
         archive: Archive::new(Goals {
             by_size: is_on(SIZES),
             by_edge: is_on(EDGES),
@@ -144,6 +166,9 @@ fn new(settings: &Settings) -> Strategy {
         operators,
         seeds: 0,
         jobs: VecDeque::new(),
+        retreat: None,
+        past: Past::default(),
+        account: Account::new(is_on(PRICE)),
         flights: Vec::new(),
         comparisons: Comparisons::default(),
     }))
@@ -165,6 +190,7 @@ enum Flight {
     Compare(TestcaseId),
     Solve { sites: Vec<u32> },
     Child { operator: usize },
+    Retreat,
 }
 
 /// The state.
@@ -174,12 +200,17 @@ pub struct Cost {
     solves: bool,
     autodict: bool,
     uses_portfolio: bool,
+    retreats: bool,
     archive: Archive,
     operators: Vec<Operator>,
     portfolio: Portfolio,
     /// Seeds planned.
     seeds: u32,
     jobs: VecDeque<Job>,
+    /// At most one at a time, a trial of each batch.
+    retreat: Option<Retreat>,
+    past: Past,
+    account: Account,
     flights: Vec<Flight>,
     comparisons: Comparisons,
 }
@@ -256,6 +287,56 @@ impl Cost {
         room - left
     }
 
+    /// The next step of the retreat, if there is one; how many trials.
+    fn plan_retreat(&mut self, groups: &mut Vec<Group>) -> u32 {
+        let Some(retreat) = &self.retreat else {
+            return 0;
+        };
+        let parent = retreat.parent;
+        let Some(next) = retreat.next() else {
+            self.retreat = None;
+            return 0;
+        };
+        let plan = Plan::Given(vec![Arc::from(next)]);
+        self.fly(Flight::Retreat, plan, 1, parent, groups);
+        1
+    }
+
+    /// Learns what came of a trial: whether it was worth its price for its operator, and for its parent.
+    fn learn(&mut self, judged: &Judged<'_>, is_find: bool, is_gain: bool) {
+        let flight = &self.flights[judged.group.purpose as usize];
+        let fuel = judged.outcome.fuel;
+        let price = self.account.price(fuel);
+        self.account.spend(fuel, matches!(flight, Flight::Retreat));
+        if let Flight::Child { operator } = *flight {
+            self.portfolio.learn(operator, is_find, price);
+        }
+        if let Some(parent) = judged.group.parent {
+            self.archive.had_child(parent, is_gain, price);
+        }
+    }
+
+    /// Learns of a trial that is a step of the retreat, if it is one.
+    fn step(&mut self, judged: &Judged<'_>, is_past: bool) {
+        let flight = &self.flights[judged.group.purpose as usize];
+        if let (Flight::Retreat, Some(retreat)) = (flight, &mut self.retreat) {
+            retreat.judge(is_past);
+        }
+    }
+
+    /// Learns of an input that went past a limit, and begins to retreat from it.
+    fn went_past(&mut self, view: &View<'_>, judged: &Judged<'_>) {
+        let input = &judged.detail.input;
+        self.past.add(input);
+        let flight = &self.flights[judged.group.purpose as usize];
+        let is_child = matches!(flight, Flight::Child { .. });
+        if is_child && self.retreat.is_none() && self.account.affords_retreat() {
+            let parent = judged.group.parent;
+            let parents = parent.map(|id| view.corpus.get(id).bytes.clone());
+            self.retreat = Some(Retreat::new(input, parent, &parents.unwrap_or_default()));
+        }
+    }
+
     /// A child of one of the costliest inputs.
     fn plan_child(
         &mut self,
@@ -287,6 +368,11 @@ impl Cost {
                 false => rng.index(self.operators.len()),
             };
             child = self.operators[operator].child(materials, rng);
+            child = child.filter(|child| match self.past.outlook(child) {
+                Outlook::Open => true,
+                Outlook::Poor => rng.chance(POOR_SHARE),
+                Outlook::None => false,
+            });
             if child.is_some() {
                 break;
             }
@@ -300,6 +386,7 @@ impl Cost {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        self.account.spend(judged.outcome.fuel, false);
         if self.solves {
             let bytes_max = self.bytes_max(view) as u32;
             let solving = (self.comparisons).solve(id, judged.detail, bytes_max, SOLUTIONS_MAX);
@@ -348,7 +435,9 @@ impl Guidance for Cost {
             return;
         }
         let tables = self.tables_for(view, self.bytes_max(view));
-        let mut left = room - self.plan_jobs(view, room.div_ceil(JOB_SHARE), groups);
+        let room = room.min(self.account.batch(BATCH));
+        let mut left = room - self.plan_retreat(groups);
+        left -= self.plan_jobs(view, left.div_ceil(JOB_SHARE), groups);
         let mut bytes = 0;
         while left > 0 && (bytes < BATCH_BYTES || groups.is_empty()) {
             bytes += self.plan_child(view, &tables, rng, groups);
@@ -368,12 +457,8 @@ impl Guidance for Cost {
             false => self.archive.gain(spent(judged)),
         };
         let is_new = judged.news.all.edges > 0;
-        if let Flight::Child { operator } = *flight {
-            self.portfolio.learn(operator, gain.total || is_new);
-        }
-        if let Some(parent) = judged.group.parent {
-            self.archive.had_child(parent, gain.total || gain.edge);
-        }
+        self.learn(judged, gain.total || is_new, gain.total || gain.edge);
+        self.step(judged, false);
         match () {
             () if is_overrun => Judgement::Discard,
             () if matches!(self.flights[judged.group.purpose as usize], Flight::Seeds) => {
@@ -399,12 +484,12 @@ impl Guidance for Cost {
         self.enter(id, judged);
     }
 
-    fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        if let Flight::Child { operator } = self.flights[judged.group.purpose as usize] {
-            self.portfolio.learn(operator, false);
-        }
-        if let Some(parent) = judged.group.parent {
-            self.archive.had_child(parent, false);
+    fn found(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.learn(judged, false, false);
+        self.step(judged, true);
+        let exit = judged.outcome.exit;
+        if self.retreats && matches!(exit, Exit::Hang | Exit::StackOverflow | Exit::OutOfMemory) {
+            self.went_past(view, judged);
         }
         Judgement::Discard
     }

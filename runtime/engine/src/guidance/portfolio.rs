@@ -61,14 +61,14 @@ impl Portfolio {
         unreachable!("what is left is below the sum")
     }
 
-    /// Learns what a trial of an operator came to.
-    pub(super) fn learn(&mut self, operator: usize, found: bool) {
+    /// Learns what a trial of an operator came to, and its price: one, or as many as that is worth of others.
+    pub(super) fn learn(&mut self, operator: usize, found: bool, price: u64) {
         for record in &mut self.records {
             record.trials -= record.trials >> MEMORY_LOG2;
             record.finds -= record.finds >> MEMORY_LOG2;
         }
         let record = &mut self.records[operator];
-        record.trials += ONE;
+        record.trials += ONE * price;
         record.all_trials += 1;
         if found {
             record.finds += ONE;
@@ -117,8 +117,8 @@ mod tests {
         let mut portfolio = Portfolio::new(2);
         assert!(shares(&portfolio).iter().all(|&count| near(count, 0.5)));
         for trial in 0..936 {
-            portfolio.learn(0, trial % 8 == 0);
-            portfolio.learn(1, trial % 80 == 0);
+            portfolio.learn(0, trial % 8 == 0, 1);
+            portfolio.learn(1, trial % 80 == 0, 1);
         }
         // Beliefs are 118 of 1,000 and 13 of 1,000, less what was forgotten of both.
         let [first, second] = shares(&portfolio)[..] else {
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn reports_forget_nothing() {
         let mut portfolio = Portfolio::new(2);
-        (0..100_000).for_each(|trial| portfolio.learn(1, trial % 10 == 0));
+        (0..100_000).for_each(|trial| portfolio.learn(1, trial % 10 == 0, 1));
         let report = portfolio.report(["a", "b"].map(str::to_owned).into_iter());
         let counts: Vec<_> = report.iter().map(|of| (of.trials, of.finds)).collect();
         assert_eq!(counts, [(0, 0), (100_000, 10_000)]);
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn what_paid_long_ago_is_forgotten() {
         let mut portfolio = Portfolio::new(2);
-        (0..4_000).for_each(|_| portfolio.learn(0, true));
+        (0..4_000).for_each(|_| portfolio.learn(0, true, 1));
         assert!(shares(&portfolio)[0] > 9_000);
         (0..40_000)
-            .for_each(|trial| portfolio.learn(trial % 2, trial % 2 == 1 && trial % 100 == 1));
+            .for_each(|trial| portfolio.learn(trial % 2, trial % 2 == 1 && trial % 100 == 1, 1));
         assert!(shares(&portfolio)[1] > 7_000);
         // Numbers stay small, however long it goes on.
         assert!(

@@ -164,7 +164,7 @@ impl Choices {
             self.made.push(input_hash(judged.detail.target_input()));
         }
         if let Some(operator) = judged.group.purpose.checked_sub(1) {
-            self.portfolio.learn(operator as usize, found);
+            self.portfolio.learn(operator as usize, found, 1);
         }
     }
 }

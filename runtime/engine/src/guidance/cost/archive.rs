@@ -67,8 +67,8 @@ pub(super) struct Archive {
     floor: Option<Peaks>,
     /// By size class: cells by goal; grows as needed.
     classes: Vec<Vec<Option<Cell>>>,
-    /// By testcase: children since the last one that was the costliest for something.
-    children: Vec<u32>,
+    /// By testcase: what its children cost since the last one that was the costliest for something.
+    in_vain: Vec<u64>,
 }
 
 impl Archive {
@@ -78,7 +78,7 @@ impl Archive {
             goals,
             floor: None,
             classes: Vec::new(),
-            children: Vec::new(),
+            in_vain: Vec::new(),
         }
     }
 
@@ -159,11 +159,11 @@ impl Archive {
         totals.chain(edges)
     }
 
-    /// A parent: of two drawn, the one that has had fewer children in vain. Nothing if there is none.
+    /// A parent: of two drawn, the one on whose children less was spent in vain. Nothing if there is none.
     pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<TestcaseId> {
         let (one, other) = (self.draw(rng)?, self.draw(rng)?);
-        let children = |id: TestcaseId| self.children.get(id.index()).copied().unwrap_or(0);
-        Some(match children(other) < children(one) {
+        let in_vain = |id: TestcaseId| self.in_vain.get(id.index()).copied().unwrap_or(0);
+        Some(match in_vain(other) < in_vain(one) {
             true => other,
             false => one,
         })
@@ -191,13 +191,17 @@ impl Archive {
         Some(cell.holder)
     }
 
-    /// Learns that a parent had a child, and whether that is the costliest for something.
-    pub(super) fn had_child(&mut self, parent: TestcaseId, gain: bool) {
-        if parent.index() >= self.children.len() {
-            self.children.resize(parent.index() + 1, 0);
+    /// Learns that a parent had a child, whether that is the costliest for something, and its price.
+    pub(super) fn had_child(&mut self, parent: TestcaseId, gain: bool, price: u64) {
+        if parent.index() >= self.in_vain.len() {
+            self.in_vain.resize(parent.index() + 1, 0);
         }
-        let children = &mut self.children[parent.index()];
-        *children = if gain { 0 } else { children.saturating_add(1) };
+        let in_vain = &mut self.in_vain[parent.index()];
+        *in_vain = if gain {
+            0
+        } else {
+            in_vain.saturating_add(price)
+        };
     }
 }
 
@@ -321,10 +325,10 @@ mod tests {
         };
         let [small, large] = draw(&mut archive);
         assert!(small > 50 && large > small, "{small} {large}");
-        archive.had_child(TestcaseId(1), false);
+        archive.had_child(TestcaseId(1), false, 1);
         let [small, large] = draw(&mut archive);
         assert!(small > 350, "{small} {large}");
-        archive.had_child(TestcaseId(1), true);
+        archive.had_child(TestcaseId(1), true, 1);
         assert!(draw(&mut archive)[1] > large);
         let mut empty = Archive::new(archive.goals);
         assert_eq!(empty.choose(&mut rng), None);

@@ -240,6 +240,51 @@ fn every_operator_is_worth_its_trials() {
     }
 }
 
+/// Fuel of one run, and the letters in a row that just end.
+const LIMIT: u64 = 10 << LETTERS;
+const LETTERS: usize = 24;
+
+/// Each letter in a row doubles the cost, until the limit is past.
+fn steep(input: &[u8]) -> Trace {
+    let longest = input.split(|byte| !byte.is_ascii_lowercase());
+    let longest = longest.map(<[u8]>::len).max().unwrap_or(0);
+    let mut trace = Trace::default();
+    trace.hit(0);
+    // What counts the fuel notices late that there is none left.
+    let ways = 1u32 << longest.min(LETTERS + 3);
+    trace.counts.insert(1, ways);
+    trace.fuel += 10 * u64::from(ways - 1);
+    trace.exit = (trace.fuel > LIMIT).then_some(Exit::Hang);
+    trace
+}
+
+/// In how many of ten campaigns as many letters as can end are found, for the fuel of 200 runs at the limit.
+fn steepest(set: &[(&str, &str)]) -> usize {
+    let campaigns = (1..=10).map(|seed| {
+        let mut engine = campaign(steep, seed, b"int Main(void) { }\n", 1, set);
+        let mut spent = 0;
+        while spent < 200 * LIMIT && engine.stats().execs < 20_000 {
+            let batch = engine.next_batch(u64::MAX);
+            let outcomes = execute(&batch, &steep, 1);
+            // A trial costs something even if its run does not.
+            spent += (outcomes.iter().map(|it| it.fuel + LIMIT / 10_000)).sum::<u64>();
+            engine.finish_batch(&batch, outcomes);
+        }
+        let corpus = engine.corpus().iter();
+        corpus.map(|(_, testcase)| testcase.fuel).max().unwrap_or(0)
+    });
+    campaigns.filter(|most| *most >= LIMIT).count()
+}
+
+#[test]
+fn what_just_ends_is_found_for_little_fuel() {
+    let (with, without) = (steepest(&[]), steepest(&[("retreat", "off")]));
+    let unpaid = steepest(&[("price", "off")]);
+    assert!(with >= 8, "{with}");
+    assert!(with > without + 2, "{with}, without retreats {without}");
+    assert!(with > unpaid, "{with}, without prices {unpaid}");
+}
+
 #[test]
 fn every_switch_has_an_effect() {
     let state = |set: &[(&str, &str)]| {
@@ -258,7 +303,8 @@ fn every_switch_has_an_effect() {
     };
     let all = state(&[]);
     for setting in SETTINGS {
-        if matches!(setting.kind, SettingKind::Switch { .. }) {
+        // Nothing goes past a limit here.
+        if matches!(setting.kind, SettingKind::Switch { .. }) && setting.name != RETREAT.name {
             assert!(all != state(&[(setting.name, "off")]), "{}", setting.name);
         }
     }
