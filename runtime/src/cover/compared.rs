@@ -4,8 +4,8 @@
 //! they say most about what is missing. Whether numbers have signs is not known; they are shown without.
 //!
 //! Two places in a buffer are no such pair: how far one is from the other is all that they say. A *walk* is a pair of which
-//! neither is a constant of the program, that are four bytes wide, at least [`ADDRESS_MIN`], within the memory that the run
-//! had, and nearer to each other than [`WALK_MAX`].
+//! neither is a constant of the program, that are four bytes wide, at least `ADDRESS_MIN`, within the memory that the run
+//! had, and nearer to each other than `WALK_MAX`.
 
 use std::collections::BTreeMap;
 use std::fmt;
