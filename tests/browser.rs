@@ -140,6 +140,7 @@ fn cover_page() -> String {
     let hostile = FileCover {
         lines: [(1, 0), (2, 7)].into(),
         branches: [(2, vec![7, 0])].into(),
+        blocked: [(2, vec![0])].into(),
         types: [(2, vec![of_type(&name)])].into(),
         ..FileCover::default()
     };

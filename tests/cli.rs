@@ -63,17 +63,31 @@ fn output_that_cannot_be_written_is_told() {
     let wasm = wat::parse_str(hello.unwrap()).unwrap();
     fs::write(folder.path().join("t.wasm"), wasm).unwrap();
     fs::write(folder.path().join("input"), "text").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
-        .args(["run", "t.wasm", "input"])
-        .current_dir(folder.path())
-        .stdout(fs::File::create("/dev/full").unwrap())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "error: the output could not be written: no space left on device\n"
-    );
+    for verb in [
+        "run t.wasm input",
+        "repro t.wasm input",
+        "inspect t.wasm",
+        "fuzz t.wasm --execs 20 --out o",
+        "fuzz t.wasm --execs 20 --out p --json",
+        "check t.wasm --execs 0 --json",
+        "show o",
+        "triage o",
+        "cover t.wasm o --json",
+        "list",
+        "man",
+        "completions bash",
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+            .args(verb.split(' '))
+            .current_dir(folder.path())
+            .stdout(fs::File::create("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{verb}: {message}");
+        let lost = "error: the output could not be written: no space left on device\n";
+        assert!(message.ends_with(lost), "{verb}: {message}");
+    }
 }
 
 fn run_case(path: &Path) -> Result<(), String> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use sandglass_tests::program::interrupt;
+use sandglass_tests::program::send;
 use serde_json::Value;
 
 /// Enough to take a while, few enough for many rounds.
@@ -179,11 +179,21 @@ fn killed_anywhere_it_ends_where_an_undisturbed_one_does() {
 
 #[test]
 fn ctrl_c_leaves_a_clean_state() {
+    leaves_a_clean_state("INT");
+}
+
+/// A connection that is lost is no reason to lose what was done since the last checkpoint.
+#[test]
+fn a_terminal_that_goes_away_leaves_a_clean_state() {
+    leaves_a_clean_state("HUP");
+}
+
+fn leaves_a_clean_state(signal: &str) {
     let campaign = Campaign::new();
     let mut child = campaign.command("100000000", 2).spawn().unwrap();
     let stdout = await_start(&mut child);
     std::thread::sleep(Duration::from_millis(300));
-    interrupt(&child);
+    send(signal, &child);
     let last = stdout.lines().map(Result::unwrap).last().unwrap();
     let code = child.wait().unwrap().code();
     assert!(code == Some(0) || code == Some(1), "{code:?}");

@@ -69,6 +69,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let result = std::panic::catch_unwind(|| dispatch(cli.verb));
+    let result = result.map(|code| match (crate::output::lost(), code) {
+        (Some(lost), Ok(exit_code::FINE)) => Err(lost),
+        // What was found says more than that it could not be told.
+        (Some(lost), code) => {
+            complain(&error::describe(&lost));
+            code
+        }
+        (None, code) => code,
+    });
     match result {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
@@ -121,13 +130,17 @@ fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// A flag that Ctrl-C and a polite kill set; the second one ends the process.
+/// A flag that Ctrl-C, a polite kill, and a terminal or connection that goes away set; the second one ends the
+/// process.
 ///
 /// Also makes a file size limit (`ulimit -f`) an error of the write instead of
 /// a signal that kills us.
 fn interruption() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    let mut signals = vec![signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    #[cfg(unix)]
+    signals.push(libc::SIGHUP);
+    for signal in signals {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }

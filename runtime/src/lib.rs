@@ -42,6 +42,7 @@ pub mod inputs;
 pub mod join;
 pub mod memory;
 pub mod minimise;
+mod output;
 pub mod own;
 mod page;
 pub mod perun;

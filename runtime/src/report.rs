@@ -8,6 +8,7 @@
 use std::io::Write;
 
 use crate::event::Event;
+use crate::output::Stdout;
 
 mod advice;
 mod curve;
@@ -44,9 +45,9 @@ impl Sink {
         Sink { out: Some(out) }
     }
 
-    /// A sink on the program's output.
+    /// A sink on the program's output. What is lost there other than by a closed pipe is told when a verb has ended.
     pub fn stdout() -> Sink {
-        Sink::new(Box::new(std::io::stdout()))
+        Sink::new(Box::new(Stdout))
     }
 
     /// Writes one line.

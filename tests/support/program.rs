@@ -16,7 +16,12 @@ pub fn run(program: &str, scratch: &str, folder: &Path, args: &[&str]) -> Output
 
 /// Presses Ctrl-C for a process.
 pub fn interrupt(child: &Child) {
-    let pid = child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    send("INT", child);
+}
+
+/// Sends a process a signal: `INT`, `HUP`.
+pub fn send(signal: &str, child: &Child) {
+    let (signal, pid) = (format!("-{signal}"), child.id().to_string());
+    let sent = Command::new("kill").args([&signal, &pid]).status();
     assert!(sent.expect("every system has `kill`").success());
 }

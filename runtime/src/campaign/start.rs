@@ -21,11 +21,13 @@ use super::own_code::OwnCode;
 use super::workers::{Pool, Runner, Stop};
 use super::{Session, run};
 use crate::config::CampaignConfig;
-use crate::error::show;
+use crate::error::{show, with_next};
 use crate::event::{Event, Summary, Warning};
 use crate::join::{draw_worker, meaning::meaning};
 use crate::report::Reporter;
+use crate::report::plain::plural;
 use crate::store::record::{JoinRecord, Record};
+use crate::store::status::Status;
 use crate::store::{self, Opened, Store};
 use crate::target::{Replays, Target, Worker};
 
@@ -57,6 +59,7 @@ impl Starting {
         if let Some(before) = &opened.record {
             // What was measured then is part of the campaign now.
             opened.check(&config.record(before.limits.fuel))?;
+            require_more(&config)?;
             config.wanted.fuel = Some(before.limits.fuel);
         }
         let before = opened.record.as_ref();
@@ -117,6 +120,26 @@ impl Starting {
         };
         run(session, engine, store, &mut pool, is_resumed)
     }
+}
+
+/// Refuses a budget that the campaign is past: its last checkpoint is behind what its folder says, so a session
+/// that ends at once would take that back.
+fn require_more(config: &CampaignConfig) -> Result<()> {
+    let Some(wanted) = config.budget.execs else {
+        return Ok(());
+    };
+    let done = Status::read(&config.out).map_or(0, |status| status.counters.execs);
+    if done <= wanted {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "{}: {} are done, expected --execs to be no less: it counts those of all sessions",
+            show(&config.out),
+            plural(done, "execution"),
+        ),
+        "the same command with a greater --execs, or with --time",
+    ))
 }
 
 /// Whether the build that watches memory starts: a target may do wrong before its first input. Errs if it does not

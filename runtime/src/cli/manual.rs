@@ -1,14 +1,13 @@
 //! `sandglass completions` and `sandglass man`: what the command line knows of
 //! itself, for shells and for `man`.
 
-use std::io::Write as _;
-
 use anyhow::Result;
 use clap::{Args, Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::args::Cli;
 use crate::error::{exit_code, with_next};
+use crate::output::print;
 
 /// `sandglass completions`
 #[derive(Debug, Args)]
@@ -59,12 +58,6 @@ fn verb_page(program: &Command, verb: &str) -> Result<Command> {
     };
     // Only the program has a version of its own, and a page shows one.
     Ok(found.clone().version(env!("CARGO_PKG_VERSION")))
-}
-
-/// Prints bytes; a closed pipe is no reason to fail.
-fn print(bytes: &[u8]) {
-    let mut out = std::io::stdout();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

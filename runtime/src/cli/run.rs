@@ -4,7 +4,7 @@
 //! characters. How it ended is the exit code and, if it did not end well, a message.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -15,8 +15,9 @@ use sandglass_instrument::accept::AcceptLimits;
 use super::args::LimitArgs;
 use crate::boxed::{Boxed, Call, Output};
 use crate::config::wanted_limits;
-use crate::error::{exit_code, io, printable, reason, show};
+use crate::error::{exit_code, io, printable, show};
 use crate::inputs::read_file;
+use crate::output::Stdout;
 use crate::report::plain::number;
 use crate::target::MEMORY_BYTES_MAX;
 
@@ -74,8 +75,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     };
     let name = args.target.to_string_lossy();
     let output = Boxed::new(&name, wasm, call, &limits)?.run(&input)?;
-    write(&output.stdout, &mut std::io::stdout())?;
-    write(&output.stderr, &mut std::io::stderr())?;
+    write(&output.stdout, stdout().is_terminal(), &mut Stdout);
+    write(&output.stderr, stderr().is_terminal(), &mut stderr());
     let code = code(output.exit);
     if args.verbose || code == exit_code::FINDINGS {
         describe(&args.target, &output);
@@ -118,8 +119,8 @@ fn files(pairs: &[(String, String)], bytes_max: u64) -> Result<Vec<(String, Vec<
 }
 
 /// Bytes as they are, or without control characters for a terminal.
-fn write(bytes: &[u8], out: &mut (impl Write + IsTerminal)) -> Result<()> {
-    let written = match out.is_terminal() {
+fn write(bytes: &[u8], is_terminal: bool, out: &mut impl Write) {
+    let written = match is_terminal {
         true => {
             let text = String::from_utf8_lossy(bytes);
             text.split_inclusive('\n').try_for_each(|line| {
@@ -129,13 +130,8 @@ fn write(bytes: &[u8], out: &mut (impl Write + IsTerminal)) -> Result<()> {
         }
         false => out.write_all(bytes),
     };
-    match written.and_then(|()| out.flush()) {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => {
-            written.map_err(|error| anyhow!("the output could not be written: {}", reason(&error)))
-        }
-    }
+    // What goes wrong is noted.
+    let _ = written.and_then(|()| out.flush());
 }
 
 fn code(exit: Exit) -> u8 {

@@ -1,7 +1,6 @@
 //! `sandglass submit`: asks for a finite job, and can wait for its answer.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use crate::campaign::budget::{parse_count, parse_duration};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::inputs;
 use crate::join::job::{self, KINDS};
+use crate::output::print;
 use crate::report::Sink;
 use crate::store::finding::{self, FindingRecord, quote, watching_flags};
 use crate::target::require_hash;
@@ -115,8 +115,7 @@ fn tell(answer: &[u8], args: &SubmitArgs) -> Result<()> {
     if let Some(path) = &args.out {
         return fs::write(path, answer).map_err(|e| io(path, "write", &e));
     }
-    // A closed pipe is no reason to fail.
-    let _ = std::io::stdout().write_all(answer);
+    print(answer);
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
-use signal_hook::consts::{SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
@@ -21,7 +21,7 @@ pub(super) struct Watch {
 impl Watch {
     /// `None` where the system does not let us: then signals do what they do, and the screen stays.
     pub(super) fn start(shared: &Arc<Shared>) -> Option<Watch> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGTSTP]).ok()?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]).ok()?;
         let handle = signals.handle();
         let shared = Arc::downgrade(shared);
         let thread = thread::spawn(move || {
@@ -50,7 +50,7 @@ fn came(signal: i32, shared: &Weak<Shared>) {
         return;
     };
     match signal {
-        SIGINT | SIGTERM => {
+        SIGINT | SIGTERM | SIGHUP => {
             shared.end();
             let mut notice = b"ending; a second Ctrl-C does not wait\n".to_vec();
             lock(&shared.terminal).lines(&mut notice);
