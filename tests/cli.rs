@@ -69,7 +69,7 @@ fn output_that_cannot_be_written_is_told() {
         "inspect t.wasm",
         "fuzz t.wasm --execs 20 --out o",
         "fuzz t.wasm --execs 20 --out p --json",
-        "check t.wasm --execs 0 --json",
+        "check t.wasm --execs 20 --json",
         "show o",
         "triage o",
         "cover t.wasm o --json",

@@ -138,7 +138,7 @@ fn require_more(config: &CampaignConfig) -> Result<()> {
             show(&config.out),
             plural(done, "execution"),
         ),
-        "the same command with a greater --execs, or with --time",
+        "the same command with a greater --execs, or with --time in its place",
     ))
 }
 
