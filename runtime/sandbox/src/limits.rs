@@ -19,7 +19,11 @@ pub struct Limits {
     pub file_bytes: u64,
 }
 
-/// Largest fuel limit: a 32-bit counter never wraps before the run is stopped.
+/// Largest fuel limit: no counter of a back edge, 32 bits wide, wraps before the run is stopped.
+///
+/// Not proven for what one turn of a loop calls in several places: only back edges spend the budget, so a run has
+/// been seen to come to nine times a limit of this size before it was stopped. A counter that wraps there makes the
+/// fuel of such a run too small, the same on every machine; the standard limit is a fortieth of this one.
 pub const FUEL_LIMIT_MAX: u64 = 4_000_000_000;
 
 /// Smallest default fuel limit.
