@@ -70,7 +70,7 @@ fn output_that_cannot_be_written_is_told() {
         "fuzz t.wasm --execs 20 --out o",
         "fuzz t.wasm --execs 20 --out p --json",
         "check t.wasm --execs 20 --json",
-        "show o",
+        "show t.wasm input",
         "triage o",
         "cover t.wasm o --json",
         "list",
