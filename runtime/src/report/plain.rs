@@ -32,7 +32,8 @@ pub struct Plain {
     sink: Sink,
     target: String,
     root: PathBuf,
-    known: Known,
+    /// What the events said so far: for a screen, too, which shows it while lines wait.
+    pub(super) known: Known,
     /// What there was advice about.
     told: BTreeSet<Matter>,
 }

@@ -18,7 +18,6 @@ use ratatui::widgets::Widget as _;
 
 use self::panel::Panel;
 use self::terminal::Terminal;
-use super::known::Known;
 use super::plain::Plain;
 use super::{Reporter, Sink, log};
 use crate::campaign::budget::Budget;
@@ -90,7 +89,6 @@ struct Shared {
 
 /// What is told.
 struct Story {
-    known: Known,
     /// The campaign's folder.
     root: PathBuf,
     /// When the last event came that knew the time.
@@ -121,7 +119,6 @@ impl Screen {
     ) -> Screen {
         let lines = Lines::default();
         let story = Story {
-            known: Known::of(target, &root.to_string_lossy(), budget),
             root: root.to_owned(),
             heard: Instant::now(),
             plain: Plain::new(Sink::new(Box::new(lines.clone())), target, root, budget),
@@ -190,23 +187,20 @@ impl Drop for Screen {
 impl Story {
     /// Whether it made lines.
     fn hear(&mut self, event: &Event) -> bool {
-        self.known.learn(event);
-        match event {
-            Event::Start(_) => self.heard = Instant::now(),
-            Event::Resumed(_) => {
-                self.heard = Instant::now();
-                // A log that cannot be read is told of by whoever needs it.
-                if let Ok(Some(log)) = log::read(&self.root) {
-                    self.known.recall(log);
-                }
-            }
-            Event::Pulse(_) => {
-                self.heard = Instant::now();
-                return false;
-            }
-            _ => {}
+        if let Event::Start(_) | Event::Resumed(_) | Event::Pulse(_) = event {
+            self.heard = Instant::now();
+        }
+        if let Event::Pulse(_) = event {
+            self.plain.known.learn(event);
+            return false;
         }
         self.plain.report(event);
+        // A log that cannot be read is told of by whoever needs it.
+        if let Event::Resumed(_) = event
+            && let Ok(Some(log)) = log::read(&self.root)
+        {
+            self.plain.known.recall(log);
+        }
         !self.lines.lock().is_empty()
     }
 }
@@ -230,9 +224,10 @@ impl Shared {
         let mut picture = Buffer::empty(area);
         {
             let story = lock(&self.story);
+            let known = &story.plain.known;
             let panel = Panel {
-                known: &story.known,
-                elapsed_ms: story.known.elapsed_ms + story.heard.elapsed().as_millis() as u64,
+                known,
+                elapsed_ms: known.elapsed_ms + story.heard.elapsed().as_millis() as u64,
                 colours: self.colours,
             };
             panel.render(area, &mut picture);
