@@ -51,7 +51,10 @@ write_compiler() {
 for word in "\$@"; do shift; case \$word in --target=*) ;; *) set -- "\$@" "\$word" ;; esac; done
 exec ${zig[*]} cc -target $2 "\$@"
 END
-  printf '#!/bin/sh\nexec %s ar "$@"\n' "${zig[*]}" >"$work/ar"
+  # What is for MSVC calls the archiver as Microsoft's.
+  local archiver=ar
+  case $1 in *-msvc) archiver=lib ;; esac
+  printf '#!/bin/sh\nexec %s %s "$@"\n' "${zig[*]}" "$archiver" >"$work/ar"
   chmod +x "$work/cc-$1" "$work/ar"
 }
 

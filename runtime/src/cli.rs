@@ -137,10 +137,14 @@ fn complain(text: &str) {
 /// a signal that kills us.
 fn interruption() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    let mut signals = vec![signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
     #[cfg(unix)]
-    signals.push(libc::SIGHUP);
-    for signal in signals {
+    let hangup = [libc::SIGHUP];
+    #[cfg(not(unix))]
+    let hangup = [];
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM]
+        .into_iter()
+        .chain(hangup)
+    {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }

@@ -5,10 +5,6 @@
 
 use super::PAGE;
 
-/// Pages asked about at a time: 512 KiB of answers at the most.
-const CHUNK_PAGES: usize = 1 << 16;
-/// One word of the system's table for each page.
-const ENTRY: usize = 8;
 /// The page is in memory, or swapped out.
 const PRESENT_OR_SWAPPED: u64 = 0b11 << 62;
 /// The page is swapped out, or in memory and mapped here alone, or shared memory's: no page of zeros is.
@@ -33,6 +29,11 @@ pub(super) fn held(base: usize, bytes: usize) -> Vec<usize> {
 fn from_page_table(first: usize, pages: usize, bits: u64) -> Option<Vec<usize>> {
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;
+
+    /// Pages asked about at a time: 512 KiB of answers at the most.
+    const CHUNK_PAGES: usize = 1 << 16;
+    /// One word of the system's table for each page.
+    const ENTRY: usize = 8;
 
     // Its table has a word for each of its own pages.
     if super::system::page_bytes() != PAGE {
