@@ -11,6 +11,7 @@ use crate::event::{
     Counters, DiversityNumbers, Ended, Finding, Kept, Pulse, Resumed, Slow, Start, Summary, Warning,
 };
 use crate::own::OwnEdges;
+use crate::report::known::Known;
 
 const EDGES_TOTAL: u64 = 2_040;
 
