@@ -160,6 +160,44 @@ fn a_campaign_is_written_as_perun_writes_it() {
     assert!(text.contains("expected one of `perun`"), "{text}");
 }
 
+/// A campaign whose only seed breaks has findings and no kept input: what there is, is written.
+#[test]
+fn findings_are_written_where_nothing_was_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let wasm = wat::parse_str(TARGET).expect("assembles");
+    fs::write(root.join("t.wasm"), wasm).expect("writes");
+    let seed = "x".repeat(901);
+    fs::write(root.join("seed"), &seed).expect("writes");
+    let fuzz = "fuzz t.wasm seed --guidance perun --execs 1 --out o";
+    let output = sandglass(root, &fuzz.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(files(&root.join("o/corpus")).is_empty());
+
+    let export = "perf t.wasm o --perun-out p --html page.html --csv table.csv";
+    let output = sandglass(root, &export.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("warning: o: no input was kept"), "{said}");
+    let found = files(&root.join("p"));
+    let fault = found.iter().find(|(path, _)| path.starts_with("faults"));
+    let (path, text) = fault.expect("the seed");
+    assert_eq!(*text, seed);
+    let name = path.file_name().and_then(|name| name.to_str());
+    let diff = format!("diffs/{}-diff.html", name.expect("a name"));
+    assert!(found.contains_key(Path::new(&diff)), "{found:?}");
+    let results = &found[Path::new("logs/results_data.txt")];
+    let expected = format!("Hangs:\nFaults:\n{} []\n", path.display());
+    assert_eq!(*results, expected);
+    let page = fs::read_to_string(root.join("page.html")).expect("reads");
+    assert!(page.contains("The campaign"), "{page}");
+    assert!(root.join("table.csv").is_file());
+
+    // Without them there is nothing to be said of it.
+    let output = sandglass(root, &["perf", "t.wasm", "o"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
 /// Options of `perun fuzz` 0.21.8.
 const OPTIONS: [&str; 23] = [
     "-b --cmd",

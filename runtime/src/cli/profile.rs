@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
@@ -25,6 +25,7 @@ use crate::profile::{
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack::exit_text;
+use crate::store::finding::quote;
 use crate::store::read_record;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
@@ -41,7 +42,7 @@ struct Asked {
 pub(super) fn run(args: &PerfArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
-    let asked = asked(&module, &args.file, &args.target, &args.guest)?;
+    let asked = asked(&module, args)?;
     let base = match &args.against {
         Some(path) => read(path, &module, &args.guest)?,
         None => (Vec::new(), Vec::new()),
@@ -74,15 +75,9 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         for warning in asked.warnings.iter().chain(&base.1) {
             out.line(&format!("warning: {warning}"));
         }
-        out.line(&heading(&args.file, profile.side(Side::Now)));
-        if let Some(path) = &args.against {
-            out.line(&format!(
-                "against {}",
-                heading(path, profile.side(Side::Before))
-            ));
-        }
-        for line in text::text(&profile) {
-            out.line(&line);
+        // Of a campaign that kept nothing there is nothing to tell.
+        if !profile.runs.is_empty() {
+            print(&mut out, args, &profile);
         }
     }
     let title = args.file.to_string_lossy();
@@ -109,6 +104,19 @@ pub(super) fn run(args: &PerfArgs) -> Result<u8> {
         }
     }
     Ok(exit_code::FINE)
+}
+
+fn print(out: &mut Sink, args: &PerfArgs, profile: &Profile) {
+    out.line(&heading(&args.file, profile.side(Side::Now)));
+    if let Some(path) = &args.against {
+        out.line(&format!(
+            "against {}",
+            heading(path, profile.side(Side::Before))
+        ));
+    }
+    for line in text::text(profile) {
+        out.line(&line);
+    }
 }
 
 fn page<'a>(
@@ -159,8 +167,19 @@ pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
     ))
 }
 
-fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Result<Asked> {
-    let (inputs, warnings) = read(path, module, guest)?;
+fn asked(module: &Module, args: &PerfArgs) -> Result<Asked> {
+    let (path, target, guest) = (&args.file, &args.target, &args.guest);
+    let (inputs, mut warnings) = read_any(path, module, guest)?;
+    if inputs.is_empty() {
+        // Perun's files are of findings, too.
+        if args.perun_out.is_none() {
+            return Err(no_inputs_to_profile(path));
+        }
+        warnings.push(format!(
+            "{}: no input was kept, so that there are findings alone",
+            show(path)
+        ));
+    }
     let case = match is_folder_of_inputs(path) {
         true => None,
         false => Some(read_case(path, module, guest)?),
@@ -187,21 +206,46 @@ fn asked(module: &Module, path: &Path, target: &Path, guest: &GuestArgs) -> Resu
     })
 }
 
-/// The inputs of a file, a finding, or a folder; and what was left out.
+/// The inputs of a file, a finding, or a folder, which has at least one; and what was left out.
 pub(super) fn read(
     path: &Path,
     module: &Module,
     guest: &GuestArgs,
 ) -> Result<(Vec<Input>, Vec<String>)> {
+    let read = read_any(path, module, guest)?;
+    match read.0.is_empty() {
+        true => Err(no_inputs(path)),
+        false => Ok(read),
+    }
+}
+
+fn no_inputs(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{}: no inputs, expected at least one regular file",
+        show(path)
+    )
+}
+
+/// That, and of a campaign what it has instead.
+fn no_inputs_to_profile(path: &Path) -> anyhow::Error {
+    let findings = path.join("findings");
+    if !findings.is_dir() {
+        return no_inputs(path);
+    }
+    with_next(
+        no_inputs(path).to_string(),
+        format!(
+            "sandglass perf TARGET.wasm {}    # its findings",
+            quote(&findings.to_string_lossy())
+        ),
+    )
+}
+
+/// As [`read`]; a folder may be empty.
+fn read_any(path: &Path, module: &Module, guest: &GuestArgs) -> Result<(Vec<Input>, Vec<String>)> {
     if is_folder_of_inputs(path) {
         let limits = wanted_limits(&guest.limits)?.limits;
         let read = inputs::read_all(&[path.to_owned()], u64::from(limits.input_bytes))?;
-        if read.inputs.is_empty() {
-            bail!(
-                "{}: no inputs, expected at least one regular file",
-                show(path)
-            );
-        }
         return Ok((read.inputs, read.warnings));
     }
     let case = read_case(path, module, guest)?;
