@@ -13,7 +13,7 @@ use super::case::{Case, exact_for, read_case, refuse_sanitize};
 use super::profile::{self, is_folder_of_inputs};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::json::{self, Family};
-use crate::growth::search::NotFound;
+use crate::growth::search::{Found, NotFound, Why};
 use crate::growth::series::Member;
 use crate::growth::text::{end, evidence};
 use crate::growth::{FunctionGrowth, Report, find_pump, measure};
@@ -40,8 +40,8 @@ const FRAGMENT_BYTES_MAX: usize = 40;
 /// The fragment, and how it came to be that.
 struct Chosen {
     pump: Pump,
-    /// Fragments compared and executions made, if it was searched for.
-    searched: Option<(usize, u64)>,
+    /// What the search said, if there was one.
+    searched: Option<Found>,
 }
 
 pub(super) fn run(args: PerfArgs) -> Result<u8> {
@@ -105,7 +105,7 @@ fn find(
             None => match find_pump(target, limits, &case.input)? {
                 Ok(found) => Chosen {
                     pump: found.pump,
-                    searched: Some((found.candidates, found.execs)),
+                    searched: Some(found),
                 },
                 Err(why) => return Ok(Err(not_found(case, why))),
             },
@@ -216,11 +216,16 @@ fn family(case: &Case, chosen: &Chosen) -> String {
         pump.count,
         match chosen.searched {
             None => "as told by --pump".to_owned(),
-            Some((count, execs)) => format!(
-                "costliest of {} in {}",
-                plural(count as u64, "fragment"),
-                plural(execs, "execution")
-            ),
+            Some(found) => {
+                let fragments = plural(found.candidates as u64, "fragment");
+                let execs = plural(found.execs, "execution");
+                match found.why {
+                    Why::Costliest => format!("costliest of {fragments} in {execs}"),
+                    Why::Fastest => {
+                        format!("growing faster than the costliest of {fragments}, in {execs}")
+                    }
+                }
+            }
         }
     )
 }
@@ -295,6 +300,11 @@ fn print_json(out: &mut Sink, target: &Target, case: &Case, chosen: &Chosen, rep
             end: chosen.pump.end,
             count: chosen.pump.count,
             fragment: chosen.pump.fragment(&case.input).escape_ascii().to_string(),
+            chosen: match chosen.searched.map(|found| found.why) {
+                None => "named",
+                Some(Why::Costliest) => "costliest",
+                Some(Why::Fastest) => "fastest",
+            },
             ended: end(&report.series.end),
         },
     ));

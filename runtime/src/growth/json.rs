@@ -28,6 +28,8 @@ pub struct Family {
     pub count: usize,
     /// The part, escaped.
     pub fragment: String,
+    /// Why that part: `named` by the user, the `costliest`, or the `fastest` to grow.
+    pub chosen: &'static str,
     /// Why there are no further members.
     pub ended: Option<String>,
 }
