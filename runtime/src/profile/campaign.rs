@@ -35,6 +35,13 @@ impl Campaign {
     }
 }
 
+/// Where a curve first reaches the quartiles of its values: its points a quarter, half and three quarters along it.
+pub fn quartiles(points: &[(u64, u64)]) -> Option<[(u64, u64); 3]> {
+    let last = points.len().checked_sub(1)?;
+    let at = |quarter: usize| points[(points.len() * quarter / 4).min(last)];
+    Some([1, 2, 3].map(at))
+}
+
 /// Inputs that were kept for one reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {
@@ -88,4 +95,17 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         }
     }
     Ok(Some(campaign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quartiles;
+
+    #[test]
+    fn quartiles_are_points_of_the_curve() {
+        let points: Vec<(u64, u64)> = (0..8).map(|n| (n * n, n)).collect();
+        assert_eq!(quartiles(&points), Some([(4, 2), (16, 4), (36, 6)]));
+        assert_eq!(quartiles(&points[1..2]), Some([(1, 1); 3]));
+        assert_eq!(quartiles(&[]), None);
+    }
 }

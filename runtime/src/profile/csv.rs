@@ -1,13 +1,13 @@
 //! A profile as CSV: one table, whose first column says what a row is about.
 
-use super::campaign::Campaign;
+use super::campaign::{Campaign, quartiles};
 use super::html::{Law, Page};
 
 /// What the columns are; those that a row has nothing for are empty.
 const HEADER: &str =
     "what,name,place,kind,bytes,calls,own,inclusive,own_before,inclusive_before,at,value";
 
-/// The table: runs, functions, lines, blocks; points, reasons and rules of a campaign; members and laws.
+/// The table: runs, functions, lines, blocks; points, quartiles, reasons and rules of a campaign; members and laws.
 ///
 /// Of the latter, `at` is an execution or the number of repetitions, and `value` the figure that `kind` names: a
 /// reason and a rule have a row for each of theirs.
@@ -104,6 +104,12 @@ fn course(out: &mut String, campaign: &Campaign) {
     for (curve, points) in campaign.curves() {
         for (execs, value) in points {
             figure(out, ["point", "", "", curve], Some(*execs), *value);
+        }
+    }
+    for (curve, points) in campaign.curves() {
+        let quartiles = quartiles(points).into_iter().flatten();
+        for (name, (execs, value)) in ["1", "2", "3"].into_iter().zip(quartiles) {
+            figure(out, ["quartile", name, "", curve], Some(execs), value);
         }
     }
     for (reason, kept) in &campaign.reasons {
@@ -219,6 +225,12 @@ mod tests {
             "point,,,fuel,,,,,,,1,70",
             "point,,,fuel,,,,,,,9,400",
             "point,,,edges,,,,,,,1,8",
+            "quartile,1,,fuel,,,,,,,1,70",
+            "quartile,2,,fuel,,,,,,,9,400",
+            "quartile,3,,fuel,,,,,,,9,400",
+            "quartile,1,,edges,,,,,,,1,8",
+            "quartile,2,,edges,,,,,,,1,8",
+            "quartile,3,,edges,,,,,,,1,8",
             "kept,slower,,inputs,,,,,,,,2",
             "kept,slower,,new edges,,,,,,,,3",
             "kept,slower,,fuel,,,,,,,,400",

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use sandglass_instrument::CostModel;
 
-use super::campaign::Campaign;
+use super::campaign::{Campaign, quartiles};
 use super::text::percent;
 use super::tree::Side;
 use super::{Profile, Run, heap_bytes, peaks};
@@ -218,10 +218,11 @@ fn series(body: &mut String, campaign: &Campaign) {
         (&campaign.edges, "edges", "Edges of the inputs kept so far"),
     ];
     for (points, label, caption) in curves {
-        if points.is_empty() {
+        let Some(quartiles) = quartiles(points) else {
             continue;
-        }
-        let numbers: Vec<(f64, f64)> = points.iter().map(|(x, y)| (*x as f64, *y as f64)).collect();
+        };
+        let place = |point: &(u64, u64)| (point.0 as f64, point.1 as f64);
+        let numbers: Vec<(f64, f64)> = points.iter().map(place).collect();
         let execs = campaign.execs as f64;
         let x = Axis::linear("executions", [execs].into_iter());
         let y = numbers.iter().map(|(_, y)| *y);
@@ -230,9 +231,8 @@ fn series(body: &mut String, campaign: &Campaign) {
             _ => Axis::linear(label, y),
         };
         let mut chart = Chart::new(x, y);
-        for quarter in 1..=3 {
-            let at = points.len() * quarter / 4;
-            chart.quartile(numbers[at.min(numbers.len() - 1)], quarter == 2);
+        for (quarter, point) in (1..).zip(&quartiles) {
+            chart.quartile(place(point), quarter == 2);
         }
         chart.steps(&thinned(&numbers, POINTS_MAX), execs);
         let _ = writeln!(

@@ -4,7 +4,7 @@
 use sandglass_instrument::CostModel;
 use serde::Serialize;
 
-use super::campaign::Campaign;
+use super::campaign::{Campaign, quartiles};
 use super::html::{Law, Page};
 use super::tree::Side;
 use super::{Run, heap_bytes, peaks};
@@ -61,6 +61,13 @@ enum Record<'a> {
     /// How far a campaign was: `fuel` of the costliest input kept by then, or `edges` that were reached.
     Point {
         curve: &'static str,
+        execs: u64,
+        value: u64,
+    },
+    /// Where a curve first reaches a quartile of its values: 1, 2 (the median) or 3.
+    Quartile {
+        curve: &'static str,
+        quartile: u64,
         execs: u64,
         value: u64,
     },
@@ -202,6 +209,18 @@ fn course(campaign: &Campaign) -> Vec<String> {
             value,
         })
     });
+    let curves = campaign.curves().into_iter();
+    let quartiles = curves.flat_map(|(curve, points)| {
+        let quartiles = quartiles(points).into_iter().flatten();
+        (1..)
+            .zip(quartiles)
+            .map(move |(quartile, (execs, value))| Record::Quartile {
+                curve,
+                quartile,
+                execs,
+                value,
+            })
+    });
     let kept = campaign.reasons.iter().map(|(reason, kept)| Record::Kept {
         reason,
         inputs: kept.inputs,
@@ -214,6 +233,7 @@ fn course(campaign: &Campaign) -> Vec<String> {
         finds: rule.finds,
     });
     points
+        .chain(quartiles)
         .chain(kept)
         .chain(rules)
         .map(|line| text(&line))
