@@ -233,7 +233,10 @@ fn no_inputs_to_profile(path: &Path) -> anyhow::Error {
         return no_inputs(path);
     }
     with_next(
-        no_inputs(path).to_string(),
+        format!(
+            "{}: no inputs, expected at least one regular file",
+            show(path)
+        ),
         format!(
             "sandglass perf TARGET.wasm {}    # its findings",
             quote(&findings.to_string_lossy())
