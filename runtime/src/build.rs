@@ -21,6 +21,7 @@ pub mod cargo_fuzz;
 pub mod compiler;
 mod go;
 mod headers;
+mod names;
 pub mod object;
 pub mod sources;
 pub mod support;

@@ -60,6 +60,9 @@ use workers::{Pool, Ran, Stop};
 /// Time between two checkpoints: what kill -9 costs at most.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
+/// Time to the first: the beginning of a campaign finds most, and what looks at its folder wants to see it.
+const CHECKPOINT_FIRST: Duration = Duration::from_millis(500);
+
 /// After a batch that took longer, the next one is preceded by a checkpoint:
 /// then giving it up loses nothing else.
 const LONG_BATCH: Duration = Duration::from_millis(500);
@@ -316,8 +319,11 @@ impl Campaign<'_> {
             return;
         }
         self.is_tail = trials_left < u64::from(self.engine.stats().batch);
-        let is_due =
-            self.last_checkpoint.elapsed() >= CHECKPOINT_EVERY || self.last_batch >= LONG_BATCH;
+        let every = match self.checkpoint_execs {
+            None => CHECKPOINT_FIRST,
+            Some(_) => CHECKPOINT_EVERY,
+        };
+        let is_due = self.last_checkpoint.elapsed() >= every || self.last_batch >= LONG_BATCH;
         if self.is_tail || is_due {
             self.checkpoint();
         }

@@ -22,7 +22,7 @@ use crate::cli::args::{
 use crate::error::{show, with_next};
 use crate::inputs;
 use crate::join::Place;
-use crate::store::finding::quote;
+use crate::shell::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, JoinRecord, Record, StartRecord, TargetRecord,
 };
@@ -117,7 +117,7 @@ impl CampaignConfig {
             InputKind::Bytes => "input",
         };
         let bytes_max = u64::from(wanted.limits.input_bytes);
-        let read = inputs::read_all_as(&args.corpus, of_finding, bytes_max)?;
+        let read = inputs::read_seeds(&args.corpus, of_finding, bytes_max)?;
         let reset = reset(args.guest.reset);
         let guest = &args.guest;
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;

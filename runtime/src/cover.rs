@@ -19,10 +19,12 @@ pub mod lcov;
 pub mod source;
 pub mod text;
 mod types;
+mod without_lines;
 
 use compared::PAIRS_SHOWN;
 pub use compared::{Compared, Operands};
 pub use types::TypeAt;
+use without_lines::WithoutLines;
 
 /// What was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

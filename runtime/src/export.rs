@@ -4,6 +4,7 @@
 //! In: what was replayed. Out: text or bytes. Titles and stacks are a guest's words: they come
 //! printable, and stand in comments that they cannot leave.
 
+use crate::stack::fold;
 use crate::store::finding::FindingRecord;
 
 pub mod bundle;
@@ -17,7 +18,7 @@ pub struct Exported<'a> {
     pub record: &'a FindingRecord,
     /// Its bytes.
     pub input: &'a [u8],
-    /// Its stack, a frame each, innermost first; printable.
+    /// Its whole stack, a frame each, innermost first; printable. Comments have it folded.
     pub stack: &'a [String],
     /// The command that replays it in the sandbox; printable.
     pub command: String,
@@ -27,7 +28,8 @@ impl Exported<'_> {
     /// What a reader should know, as lines of comment.
     fn comment(&self) -> String {
         let first = format!("{} ({} fuel)", self.record.title, self.record.fuel);
-        let frames = self.stack.iter().map(|frame| format!("    {frame}"));
+        let stack = fold(self.stack);
+        let frames = stack.iter().map(|frame| format!("    {frame}"));
         let last = format!("Replay: {}", self.command);
         std::iter::once(first)
             .chain(frames)
@@ -63,7 +65,7 @@ pub(crate) mod tests {
         let exported = Exported {
             record: &record,
             input: b"",
-            stack: &["#0 f\\".to_owned()],
+            stack: &["#0 abort".to_owned(), "#1 f\\".to_owned()],
             command: "sandglass repro".into(),
         };
         let comment = exported.comment();
@@ -72,6 +74,9 @@ pub(crate) mod tests {
             "{comment}"
         );
         assert!(!comment.contains('\\'), "{comment}");
+        // What panics and aborts put on top of a stack is counted.
+        let stack = "//     ... 1 frame of panic, abort or allocation\n//     #1 f/\n";
+        assert!(comment.contains(stack), "{comment}");
         assert_eq!(exported.name(), "trap_00112233445566ff");
     }
 }

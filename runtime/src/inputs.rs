@@ -16,7 +16,7 @@ use anyhow::Result;
 
 use crate::error::{io, show, with_next};
 use crate::report::plain::plural;
-use crate::store::finding::quote;
+use crate::shell::quote_path;
 
 /// Folders within folders, at most. Deeper ones are left out.
 const DEPTH_MAX: usize = 16;
@@ -57,14 +57,25 @@ struct Skipped {
 /// A campaign folder stands for its `corpus/`, a finding's folder for its input. Errs if a path is
 /// missing or a folder cannot be listed.
 pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
-    read_all_as(paths, "input", input_bytes_max)
+    read(paths, "input", input_bytes_max, "ls")
 }
 
-/// The same for who wants another file of a finding's folder: the choices.
-pub fn read_all_as(
+/// The same for a campaign, which may want another file of a finding's folder, the choices, and may begin
+/// with a folder in which there is nothing yet.
+pub fn read_seeds(
     paths: &[PathBuf],
     of_finding: &'static str,
     input_bytes_max: u64,
+) -> Result<Inputs> {
+    read(paths, of_finding, input_bytes_max, "mkdir -p")
+}
+
+/// `if_missing` is the command for a folder that is not there: to make it, or to see what is there.
+fn read(
+    paths: &[PathBuf],
+    of_finding: &'static str,
+    input_bytes_max: u64,
+    if_missing: &str,
 ) -> Result<Inputs> {
     let mut reading = Reading {
         of_finding,
@@ -75,7 +86,7 @@ pub fn read_all_as(
         inputs: Vec::new(),
     };
     for path in paths {
-        let meta = fs::metadata(path).map_err(|e| missing(path, &e))?;
+        let meta = fs::metadata(path).map_err(|e| missing(path, &e, if_missing))?;
         if !meta.is_dir() {
             reading.file(path);
         } else if path.join("campaign.toml").exists() {
@@ -93,6 +104,9 @@ pub fn read_all_as(
 /// Reads one file that the user named, up to a size.
 pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let meta = fs::metadata(path).map_err(|e| io(path, "read", &e))?;
+    if meta.is_dir() {
+        anyhow::bail!("{}: a folder, expected a file", show(path));
+    }
     if !meta.is_file() {
         anyhow::bail!("{}: not a regular file", show(path));
     }
@@ -212,16 +226,21 @@ fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Option<Vec<u8>>>
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 
-fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
+fn missing(path: &Path, error: &std::io::Error, command: &str) -> anyhow::Error {
     if error.kind() != std::io::ErrorKind::NotFound {
         return io(path, "read", error);
     }
+    let place = match command {
+        "ls" => path.ancestors().skip(1).find(|folder| folder.is_dir()),
+        _ => Some(path),
+    };
+    let place = place.unwrap_or(Path::new("."));
     with_next(
         format!(
             "{}: no such folder, expected a folder of inputs",
             show(path)
         ),
-        format!("mkdir -p {}", quote(&path.to_string_lossy())),
+        format!("{command} {}", quote_path(place)),
     )
 }
 
@@ -257,7 +276,7 @@ mod tests {
         for folder in [root.path(), &finding] {
             let read = read_all(&[folder.to_owned()], 100).unwrap();
             assert_eq!(contents(&read), [b"input"]);
-            let read = read_all_as(&[folder.to_owned()], "choices", 100).unwrap();
+            let read = read_seeds(&[folder.to_owned()], "choices", 100).unwrap();
             assert_eq!(contents(&read), [b"choices"]);
         }
     }
@@ -302,11 +321,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_an_error_with_the_command_that_makes_it() {
-        let error = read_all(&[PathBuf::from("no such")], 1).unwrap_err();
-        assert_eq!(
-            crate::error::describe(&error),
-            "error: no such: no such folder, expected a folder of inputs\n  next: mkdir -p 'no such'"
-        );
+    fn a_missing_folder_is_an_error_with_the_command_that_makes_it_or_looks_for_it() {
+        let says = |error| crate::error::describe(&error);
+        let message = "error: no such: no such folder, expected a folder of inputs\n  next: ";
+        let paths = [PathBuf::from("no such")];
+        let seeds = read_seeds(&paths, "input", 1).unwrap_err();
+        assert_eq!(says(seeds), format!("{message}mkdir -p 'no such'"));
+        let known = read_all(&paths, 1).unwrap_err();
+        assert_eq!(says(known), format!("{message}ls ."));
     }
 }

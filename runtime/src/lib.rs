@@ -51,6 +51,7 @@ pub mod replayed;
 pub mod report;
 pub mod said;
 pub mod serve;
+mod shell;
 pub mod stack;
 pub mod store;
 pub mod target;

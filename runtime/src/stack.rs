@@ -14,6 +14,10 @@ use sandglass_instrument::symbols::Frame;
 use crate::memory::Memory;
 use crate::said::Said;
 
+mod fold;
+
+pub use fold::fold;
+
 /// Frames in the key of a trap. ClusterFuzz uses as many: with more, one bug
 /// reached by several callers is reported several times.
 const KEY_FRAMES: usize = 3;
@@ -278,12 +282,14 @@ pub fn lines(frames: &[Frame]) -> Vec<String> {
 /// of panics and the like stand before it; the numbers are those of the whole stack.
 pub fn own_lines(frames: &[Frame], frames_max: usize) -> Vec<String> {
     let start = own_start(frames);
-    let folded = (start > 0).then(|| {
-        let s = if start == 1 { "" } else { "s" };
-        format!("... {start} frame{s} of panic, abort or allocation")
-    });
     let own = lines(frames).into_iter().skip(start).take(frames_max);
-    folded.into_iter().chain(own).collect()
+    folded(start).into_iter().chain(own).collect()
+}
+
+/// The line that stands for so many frames; nothing for none.
+fn folded(frames: usize) -> Option<String> {
+    let s = if frames == 1 { "" } else { "s" };
+    (frames > 0).then(|| format!("... {frames} frame{s} of panic, abort or allocation"))
 }
 
 /// Where the program's own frames begin: at the innermost one that is not machinery; 0 if all are.

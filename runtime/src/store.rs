@@ -95,6 +95,12 @@ pub struct Resumed<S> {
 /// Errs when the folder belongs to somebody else or is in use, or cannot be
 /// written.
 pub fn open(root: &Path) -> Result<Opened> {
+    if root.is_file() {
+        bail!(
+            "{}: a file, expected a folder for the campaign, or nothing there yet",
+            show(root)
+        );
+    }
     if root.exists() {
         refuse_foreign(root)?;
     }
@@ -597,13 +603,19 @@ pub fn read_plain(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
 
 /// Refuses a path that is no campaign folder.
 pub fn require_record(root: &Path) -> Result<Record> {
-    match read_record(root)? {
-        Some(record) => Ok(record),
-        None => bail!(
-            "{}: no campaign.toml, expected a campaign folder",
-            show(root)
-        ),
-    }
+    let record = match root.is_file() {
+        true => None,
+        false => read_record(root)?,
+    };
+    record.ok_or_else(|| {
+        with_next(
+            format!(
+                "{}: no campaign.toml, expected a campaign folder",
+                show(root)
+            ),
+            "sandglass fuzz TARGET.wasm, which makes the folder TARGET.sandglass",
+        )
+    })
 }
 
 #[cfg(test)]

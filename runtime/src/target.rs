@@ -13,7 +13,7 @@ use sandglass_sandbox::{Build, Cache, EntryKind, Limits, Options, Program, Sandb
 
 use crate::error::{show, with_next};
 use crate::inputs;
-use crate::store::finding::quote;
+use crate::shell::{quote, quote_path};
 
 mod costliest;
 mod debugged;
@@ -101,19 +101,19 @@ impl Module {
     /// `memory_bytes`.
     pub fn read(path: &Path, memory_bytes: u64) -> Result<Module> {
         let limits = AcceptLimits::standard(memory_bytes);
-        let wasm = inputs::read_file(path, limits.module_bytes).map_err(|error| {
-            with_next(
-                format!("{error:#}"),
-                "sandglass fuzz TARGET.wasm, with the path of a .wasm file",
-            )
-        })?;
+        let wasm = read_wasm(path, &limits)?;
         Module::check(&path.to_string_lossy(), wasm, &limits)
     }
 
     /// Checks a module that is in memory already.
     pub fn check(path: &str, wasm: Vec<u8>, limits: &AcceptLimits) -> Result<Module> {
-        let facts = accept::check(&wasm, limits)
-            .map_err(|refusal| anyhow!("{}: {refusal}", show(Path::new(path))))?;
+        let facts = accept::check(&wasm, limits).map_err(|refusal| {
+            let message = format!("{}: {refusal}", show(Path::new(path)));
+            match wasm.starts_with(b"\0asm") {
+                true => anyhow!(message),
+                false => no_module(Path::new(path), message),
+            }
+        })?;
         Ok(Module {
             path: path.to_owned(),
             hash: blake3::hash(&wasm).to_hex().to_string(),
@@ -121,6 +121,22 @@ impl Module {
             facts,
         })
     }
+}
+
+/// Reads a file that the user named as a module; what it is is not looked at.
+pub fn read_wasm(path: &Path, limits: &AcceptLimits) -> Result<Vec<u8>> {
+    inputs::read_file(path, limits.module_bytes)
+        .map_err(|error| no_module(path, format!("{error:#}")))
+}
+
+/// Something else than a module where one was expected: often what one is made of.
+fn no_module(path: &Path, message: String) -> anyhow::Error {
+    let is_project = path.join("fuzz/Cargo.toml").is_file() || path.join("Cargo.toml").is_file();
+    let next = match is_project {
+        true => format!("sandglass build --manifest-path {}", quote_path(path)),
+        false => "sandglass build SOURCE.c, or give the path of a .wasm file".to_owned(),
+    };
+    with_next(message, next)
 }
 
 impl Target {

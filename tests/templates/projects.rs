@@ -28,6 +28,14 @@ pub(crate) fn finds_the_fault(
     if !built(folder, build) {
         return;
     }
+    // The same sources make the same module, or campaigns would not go on.
+    let bytes = || fs::read(folder.join(module)).expect("a module");
+    let first = bytes();
+    assert!(built(folder, build));
+    assert!(
+        first == bytes(),
+        "{module}: another one of the same sources"
+    );
     let mut fuzz = vec!["fuzz", module];
     fuzz.extend(corpus);
     fuzz.extend(["--execs", EXECS, "--out", "campaign"]);

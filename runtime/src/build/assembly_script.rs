@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use super::tool;
+use super::{names, tool};
 use crate::error::{io, show, with_next};
 
 const SUPPORT: &str = include_str!("support.ts");
@@ -42,7 +42,10 @@ pub(super) fn build(files: &[&Path], is_checked: bool, flags: &[String], out: &P
     let mut command = Command::new(find(files[0])?);
     command.args(files).arg(&support).args(FLAGS).args(flags);
     command.arg("--outFile").arg(out);
-    tool::run(&mut command, "asc", &format!("build {}", show(out)))
+    tool::run(&mut command, "asc", &format!("build {}", show(out)))?;
+    let wasm = fs::read(out).map_err(|e| io(out, "read", &e))?;
+    let wasm = names::without_folder(&wasm, work.path())?;
+    fs::write(out, wasm).map_err(|e| io(out, "write", &e))
 }
 
 /// The compiler that was installed where the harness is or above, or the one on `PATH`.

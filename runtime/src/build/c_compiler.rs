@@ -19,7 +19,7 @@ use super::undefined;
 #[cfg(unix)]
 use crate::{
     error::{io, with_next},
-    store::finding::quote,
+    shell::quote_path,
 };
 
 /// Where a user says which compiler it is; then it is none of our business.
@@ -89,7 +89,7 @@ fn write(folder: &Path, name: &str, command: &std::process::Command) -> Result<P
     use std::os::unix::fs::PermissionsExt as _;
 
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<String> = words.map(|word| quote(&word.to_string_lossy())).collect();
+    let words: Vec<String> = words.map(|word| quote_path(Path::new(word))).collect();
     let text = format!(
         "#!/bin/sh\n\
          for word in \"$@\"; do\n\

@@ -279,7 +279,7 @@ pub struct ReproArgs {
     /// One JSON object for each replay
     #[arg(long)]
     pub json: bool,
-    /// Show which functions the run entered, in order: the last 200 calls
+    /// Show which functions the run entered, in order: the last 200 calls; and the stack with its frames of panic machinery
     #[arg(long)]
     pub trace: bool,
     /// Write what the run left where it ended, as a core dump for WebAssembly debuggers; of one input

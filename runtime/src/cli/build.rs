@@ -15,7 +15,7 @@ use crate::build::sources::{self, Sources};
 use crate::error::{exit_code, io, show, with_next};
 use crate::report::Sink;
 use crate::report::plain::number;
-use crate::store::finding::quote;
+use crate::shell::{quote, quote_path};
 use crate::target::{MEMORY_BYTES_MAX, Module};
 
 /// `sandglass build`
@@ -86,14 +86,14 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
     ));
     let mut next = format!("sandglass fuzz {out}");
     if let Some(corpus) = built.corpus {
-        next = format!("{next} {}", quote(&show(&corpus)));
+        next = format!("{next} {}", quote_path(&corpus));
     }
     if let Some(dictionary) = built.dictionary {
-        next = format!("{next} --dict {}", quote(&show(&dictionary)));
+        next = format!("{next} --dict {}", quote_path(&dictionary));
     }
     sink.line(&format!("  next: {next} --time 60s"));
     if let Some(artifacts) = built.artifacts {
-        let artifacts = quote(&show(&artifacts));
+        let artifacts = quote_path(&artifacts);
         sink.line(&format!(
             "  or: sandglass check {out} {artifacts} --execs 0    # what cargo-fuzz found"
         ));
@@ -128,6 +128,18 @@ fn build_target(args: &BuildArgs) -> Result<Built> {
     }
     let name = match args.what.as_slice() {
         [] => None,
+        [folder] if folder.is_dir() => {
+            return Err(with_next(
+                format!(
+                    "{}: a folder, expected sources or the name of a fuzz target",
+                    show(folder)
+                ),
+                format!(
+                    "sandglass build --manifest-path {}, of a crate; sources are named one by one",
+                    quote_path(folder)
+                ),
+            ));
+        }
         [name] => Some(name.to_string_lossy()),
         [_, second, ..] => bail!(
             "{}: a second fuzz target, expected one at a time",

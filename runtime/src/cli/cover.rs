@@ -19,7 +19,8 @@ use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::report::Sink;
 use crate::report::plain::plural;
-use crate::store::finding::{self, quote};
+use crate::shell::quote_path;
+use crate::store::finding;
 use crate::target::{Module, Reset, Target};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
@@ -45,7 +46,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
                 "{}: no such folder, expected one of inputs or of a campaign",
                 show(missing)
             ),
-            format!("sandglass fuzz {}", quote(&show(&args.target))),
+            format!("sandglass fuzz {}", quote_path(&args.target)),
         ));
     }
     let paths = with_findings(&corpus)?;
@@ -84,7 +85,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     }
     sink.line(&format!("{}: {}", show(&args.target), about(&ran)));
     if cover.files.is_empty() {
-        sink.line("no lines: build the module with debug information (-g, or debug = true) to see its source");
+        sink.line("no lines: build C, C++, Rust and Zig with debug information (-g, or debug = true) to see the source; compilers of Go and AssemblyScript write none");
     }
     for line in text::text(&cover, args.libraries) {
         sink.line(&line);

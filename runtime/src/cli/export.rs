@@ -23,7 +23,8 @@ use crate::export::{Exported, c, rust};
 use crate::inputs;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
-use crate::store::finding::{FindingRecord, quote, repro_bare, repro_command};
+use crate::shell::quote_path;
+use crate::store::finding::{FindingRecord, repro_bare, repro_command};
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// `sandglass export`
@@ -129,10 +130,7 @@ pub(super) fn run(args: ExportArgs) -> Result<u8> {
         plural(bytes.len() as u64, "byte")
     ));
     if args.format == Format::Bundle {
-        sink.line(&format!(
-            "    replay: sandglass repro {}",
-            quote(&show(&out))
-        ));
+        sink.line(&format!("    replay: sandglass repro {}", quote_path(&out)));
     }
     Ok(exit_code::FINE)
 }

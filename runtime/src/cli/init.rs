@@ -10,8 +10,8 @@ use sandglass_guests::{TEMPLATES, Template};
 
 use crate::error::{exit_code, io, show, with_next};
 use crate::report::Sink;
+use crate::shell::quote_path;
 use crate::store::atomic::{Durability, write_plain};
-use crate::store::finding::quote;
 
 /// `sandglass init`
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(super) fn run(args: InitArgs) -> Result<u8> {
         show(&folder),
         template.what
     ));
-    sink.line(&format!("  next: cd {}", quote(&show(&folder))));
+    sink.line(&format!("  next: cd {}", quote_path(&folder)));
     for command in template.build {
         sink.line(&format!("        {command}"));
     }

@@ -94,7 +94,7 @@ pub(super) fn require_exchange(path: &Path) -> Result<()> {
         ),
         format!(
             "sandglass fuzz TARGET.wasm --join {}",
-            crate::store::finding::quote(&path.to_string_lossy())
+            crate::shell::quote_path(path)
         ),
     ))
 }

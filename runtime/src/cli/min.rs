@@ -2,8 +2,10 @@
 //! input with at least half of its cost, in total, per byte or at its size.
 
 use std::fs;
+use std::io::stderr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sandglass_engine::choice::text::to_text;
@@ -17,8 +19,9 @@ use crate::error::{exit_code, io, show, with_next};
 use crate::minimise::minimise;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
+use crate::shell::quote_path;
 use crate::stack;
-use crate::store::finding::{quote, repro_bare};
+use crate::store::finding::repro_bare;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Target};
 
 /// What every smaller input must do as well.
@@ -86,8 +89,11 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
         let mut exact = Exact::new(&target, &limits);
         let before = exact.replay(&case.input)?;
         let wanted = wanted(&args, &case, &before)?;
+        let mut progress = Progress::new("bytes", case.input.len());
         let found = minimise(&case.input, args.execs, &mut |input| {
-            Ok(holds(&wanted, &exact.replay(input)?))
+            let holds = holds(&wanted, &exact.replay(input)?);
+            progress.tried(input.len(), holds);
+            Ok(holds)
         })?;
         Ok((before, wanted, found))
     })?;
@@ -124,9 +130,12 @@ fn shrink_choices(
         let (before, shown) = exact.replay_choices(choices)?;
         let wanted = wanted(args, case, &before)?;
         let mut input = shown.input;
+        let mut progress = Progress::new("choices", shown.choices.nodes.len());
         let found = shrink(shown.choices, args.execs, &mut |candidate| {
             let (replayed, shown) = exact.try_choices(candidate)?;
-            if !holds(&wanted, &replayed) {
+            let holds = holds(&wanted, &replayed);
+            progress.tried(shown.choices.nodes.len(), holds);
+            if !holds {
                 return Ok::<_, anyhow::Error>(None);
             }
             Ok(Some(shown.choices))
@@ -162,6 +171,50 @@ fn shrink_choices(
     Ok(exit_code::FINE)
 }
 
+/// Says now and then how small it has become, on standard error: an input that takes its time is run thousands of times.
+struct Progress {
+    unit: &'static str,
+    from: usize,
+    smallest: usize,
+    execs: u64,
+    said: Instant,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new(unit: &'static str, from: usize) -> Progress {
+        Progress {
+            unit,
+            from,
+            smallest: from,
+            execs: 0,
+            said: Instant::now(),
+        }
+    }
+
+    fn tried(&mut self, size: usize, holds: bool) {
+        self.execs += 1;
+        if holds {
+            self.smallest = self.smallest.min(size);
+        }
+        if self.said.elapsed() >= Progress::EVERY {
+            self.said = Instant::now();
+            Sink::new(Box::new(stderr())).line(&self.line());
+        }
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "    {} of {} {} after {} executions",
+            number(self.smallest as u64),
+            number(self.from as u64),
+            self.unit,
+            number(self.execs)
+        )
+    }
+}
+
 fn wanted(args: &MinArgs, case: &Case, before: &Replayed) -> Result<Wanted> {
     let outcome = &before.outcome;
     let record = case.record.as_ref();
@@ -180,10 +233,7 @@ fn wanted(args: &MinArgs, case: &Case, before: &Replayed) -> Result<Wanted> {
                 show(&case.path),
                 stack::exit_text(outcome.exit)
             ),
-            format!(
-                "sandglass repro TARGET.wasm {}",
-                quote(&case.path.to_string_lossy())
-            ),
+            format!("sandglass repro TARGET.wasm {}", quote_path(&case.path)),
         ));
     }
     Ok(Wanted::Finding(outcome.exit, key(before)))

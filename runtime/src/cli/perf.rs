@@ -21,8 +21,8 @@ use crate::profile::html::Law;
 use crate::profile::text::counts;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
+use crate::shell::quote_path;
 use crate::stack;
-use crate::store::finding::quote;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// Members that laws need at least: fewer say nothing.
@@ -138,7 +138,7 @@ fn given(case: &Case, (start, end): (usize, usize)) -> Result<Chosen> {
 
 fn not_found(case: &Case, why: NotFound) -> anyhow::Error {
     let file = show(&case.path);
-    let quoted = quote(&case.path.to_string_lossy());
+    let quoted = quote_path(&case.path);
     match why {
         NotFound::Breaks(exit) => with_next(
             format!(

@@ -24,8 +24,8 @@ use crate::profile::{
 };
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
+use crate::shell::quote_path;
 use crate::stack::exit_text;
-use crate::store::finding::quote;
 use crate::store::read_record;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
@@ -239,7 +239,7 @@ fn no_inputs_to_profile(path: &Path) -> anyhow::Error {
         ),
         format!(
             "sandglass perf TARGET.wasm {}    # its findings",
-            quote(&findings.to_string_lossy())
+            quote_path(&findings)
         ),
     )
 }

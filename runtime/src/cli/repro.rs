@@ -118,7 +118,13 @@ fn replay(
     if args.json {
         out.line(&json(case, &replayed, value));
     } else {
-        print(out, case, &replayed, value.as_deref());
+        let stack = replayed.ending.lines();
+        let stack = if args.trace {
+            stack
+        } else {
+            stack::fold(&stack)
+        };
+        print(out, case, (&replayed, &stack), value.as_deref());
     }
     if let Some(file) = &args.coredump {
         dump(file, case, &replayed)?;
@@ -176,7 +182,12 @@ fn difference(record: &FindingRecord, replayed: &Replayed) -> Option<String> {
     })
 }
 
-fn print(out: &mut Sink, case: &Case, replayed: &Replayed, value: Option<&str>) {
+fn print(
+    out: &mut Sink,
+    case: &Case,
+    (replayed, stack): (&Replayed, &[String]),
+    value: Option<&str>,
+) {
     let outcome = &replayed.outcome;
     let in_campaigns = if replayed.fuel_exact == outcome.fuel {
         String::new()
@@ -197,7 +208,7 @@ fn print(out: &mut Sink, case: &Case, replayed: &Replayed, value: Option<&str>) 
             number(expected)
         ));
     }
-    for line in replayed.ending.lines() {
+    for line in stack {
         out.line(&format!("    {line}"));
     }
     for line in replayed.trace.iter().flat_map(Trace::lines) {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use sandglass_engine::{Exit, Status};
 use sandglass_instrument::accept::AcceptLimits;
@@ -19,7 +19,7 @@ use crate::error::{exit_code, io, printable, show};
 use crate::inputs::read_file;
 use crate::output::Stdout;
 use crate::report::plain::number;
-use crate::target::MEMORY_BYTES_MAX;
+use crate::target::{MEMORY_BYTES_MAX, read_wasm};
 
 /// `sandglass run`
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     // A box has no seeds to measure fuel by.
     let limits = wanted_limits(&args.limits)?.with_fuel(FUEL);
     let accept = AcceptLimits::standard(MEMORY_BYTES_MAX);
-    let wasm = read_file(&args.target, accept.module_bytes)?;
+    let wasm = read_wasm(&args.target, &accept)?;
     let input = read_input(args.input.as_deref(), u64::from(limits.input_bytes))?;
     let call = Call {
         args: args.args.clone(),
@@ -89,18 +89,19 @@ const FUEL: u64 = sandglass_sandbox::FUEL_LIMIT_MAX;
 
 /// From whatever can be read: a pipe, too.
 fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {
-    let (from, name): (Box<dyn Read>, String) = match path {
-        Some(path) => {
-            let file = File::open(path).map_err(|e| io(path, "read", &e))?;
-            (Box::new(file), show(path))
-        }
-        None => (Box::new(std::io::stdin().lock()), "standard input".into()),
+    let name = path.unwrap_or(Path::new("standard input"));
+    let failed = |e: std::io::Error| io(name, "read", &e);
+    let from: Box<dyn Read> = match path {
+        Some(path) => Box::new(File::open(path).map_err(failed)?),
+        None => Box::new(std::io::stdin().lock()),
     };
     let mut input = Vec::new();
-    (from.take(bytes_max + 1).read_to_end(&mut input))
-        .with_context(|| format!("{name}: cannot be read"))?;
+    (from.take(bytes_max + 1).read_to_end(&mut input)).map_err(failed)?;
     if input.len() as u64 > bytes_max {
-        bail!("{name}: more than {bytes_max} bytes, expected at most that; --max-len raises it");
+        bail!(
+            "{}: more than {bytes_max} bytes, expected at most that; --max-len raises it",
+            show(name)
+        );
     }
     Ok(input)
 }

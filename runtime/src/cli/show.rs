@@ -16,6 +16,7 @@ use crate::error::{exit_code, show};
 use crate::memory::Memory;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
+use crate::stack;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown};
 
 /// Lines of choices, and of what was made of them, that are shown.
@@ -56,7 +57,7 @@ pub(super) fn run(args: ShowArgs) -> Result<u8> {
         choices(&mut out, shown, known);
     }
     if let Some(memory) = &replayed.ending.memory {
-        for line in replayed.ending.lines() {
+        for line in stack::fold(&replayed.ending.lines()) {
             out.line(&format!("    {line}"));
         }
         block(&mut out, memory);

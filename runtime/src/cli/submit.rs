@@ -16,7 +16,8 @@ use crate::inputs;
 use crate::join::job::{self, KINDS};
 use crate::output::print;
 use crate::report::Sink;
-use crate::store::finding::{self, FindingRecord, quote, watching_flags};
+use crate::shell::quote;
+use crate::store::finding::{self, FindingRecord, watching_flags};
 use crate::target::require_hash;
 
 /// `sandglass submit`

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::source::Sources;
-use super::{Cover, FileCover, Share, is_library};
+use super::{Cover, FileCover, Share, WithoutLines, is_library};
 use crate::error::printable;
 use crate::page::chart::brief;
 use crate::page::{bar, document, escape, heading, rest, table, tiles};
@@ -46,7 +46,11 @@ pub fn html(page: &Page<'_>) -> String {
         .partition(|(path, _)| is_library(path));
     let mut body = heading(&page.title, &page.about) + &summary(cover, &own);
     if cover.files.is_empty() {
-        body.push_str("<p>The module has no line table: build it with debug information (-g, or debug = true) to see its source.</p>\n");
+        body.push_str("<p>The module has no line table: build C, C++, Rust and Zig with debug information (-g, or debug = true) to see the source; compilers of Go and AssemblyScript write none.</p>\n");
+    }
+    if let Some(of_module) = WithoutLines::of(cover) {
+        functions(&mut body, &of_module);
+        return document(&page.title, "coverage", &body, include_str!("html.js"));
     }
     let mut shown = Shown::new(page.sources.as_ref());
     let sources: Vec<Option<String>> = own
@@ -114,6 +118,19 @@ fn of(share: Share) -> String {
         0 => "–".to_owned(),
         all => format!("{} of {}", number(share.reached), number(all)),
     }
+}
+
+fn functions(body: &mut String, of_module: &WithoutLines<'_>) {
+    body.push_str("<h2>Functions</h2>\n");
+    let rows = of_module.own.iter().take(ROWS_MAX);
+    let rows = rows.map(|(name, entered)| vec![escape(name), number(*entered)]);
+    table(body, &["@function, by its name", "#entered"], rows);
+    rest(body, of_module.own.len(), ROWS_MAX);
+    let _ = writeln!(
+        body,
+        "<p>Of libraries, as far as names tell: {} entered.</p>",
+        of(of_module.theirs)
+    );
 }
 
 fn files(body: &mut String, own: &[File<'_>], sources: &[Option<String>], theirs: &[File<'_>]) {
@@ -307,6 +324,30 @@ mod tests {
             files: (0..files).map(|n| (path(n), file(n))).collect(),
             elsewhere: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_module_without_lines_has_its_functions() {
+        let names = [("~lib/a", 1), ("m/b<T>", 70_000), ("m/c", 0)];
+        let cover = Cover {
+            elsewhere: names.map(|(name, count)| (name.to_owned(), count)).into(),
+            ..Cover::default()
+        };
+        let text = html(&Page {
+            title: "t".into(),
+            about: String::new(),
+            cover: &cover,
+            sources: None,
+        });
+        assert!(
+            text.contains("m/b&lt;T&gt;") && text.contains("70,000"),
+            "{text}"
+        );
+        assert!(
+            text.contains("as far as names tell: 1 of 1 entered"),
+            "{text}"
+        );
+        assert!(!text.contains("<h2>Files</h2>"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A cover as JSON: an object a line for each file, and the summary.
 
+use sandglass_instrument::library::is_library_function;
 use serde::Serialize;
 
 use super::{Cover, FileCover, Share, is_library};
@@ -24,6 +25,13 @@ enum Line<'a> {
         /// Line, a type that influences a branch there which never went some way, and its distance in steps; of a line the
         /// nearest ones, nearest first.
         types: Vec<(u32, &'a str, u32)>,
+    },
+    /// A function of the module without lines.
+    Function {
+        name: &'a str,
+        /// Whether it is of a language's own library, as far as its name tells.
+        library: bool,
+        entered: u64,
     },
     Summary {
         target: &'a str,
@@ -80,7 +88,7 @@ pub struct Ran<'a> {
     pub findings: u64,
 }
 
-/// The lines, files ascending by path, libraries included.
+/// The lines, files ascending by path, libraries included; then functions without lines, ascending by index.
 pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
     let files = cover.files.iter().map(|(path, file)| Line::File {
         path,
@@ -115,7 +123,13 @@ pub fn json(cover: &Cover, ran: Ran<'_>) -> Vec<String> {
         shares: Shares::of(cover.files.values()),
         functions_without_lines: cover.elsewhere.len() as u64,
     };
+    let functions = (cover.elsewhere.iter()).map(|(name, entered)| Line::Function {
+        name,
+        library: is_library_function(name),
+        entered: *entered,
+    });
     files
+        .chain(functions)
         .chain([summary])
         .map(|line| serde_json::to_string(&line).expect("numbers and text"))
         .collect()

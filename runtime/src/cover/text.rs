@@ -1,6 +1,6 @@
 //! A cover as lines for people: one's own files first, libraries as one.
 
-use super::{Cover, FileCover, Share, is_library};
+use super::{Cover, FileCover, Share, WithoutLines, is_library};
 use crate::report::plain::{number, plural};
 
 /// Functions that were never entered, of one's own files, that are named.
@@ -11,6 +11,9 @@ pub const BLOCKED_MAX: usize = 20;
 
 /// The report. `libraries` lists their files, too.
 pub fn text(cover: &Cover, libraries: bool) -> Vec<String> {
+    if let Some(functions) = WithoutLines::of(cover) {
+        return functions.text();
+    }
     let mut lines = Vec::new();
     let (theirs, own): (Vec<_>, Vec<_>) =
         cover.files.iter().partition(|(path, _)| is_library(path));

@@ -9,7 +9,8 @@ use std::path::Path;
 use super::known::Known;
 use super::plain::{number, plural};
 use crate::own::OwnEdges;
-use crate::store::finding::{quote, repro_command};
+use crate::shell::quote;
+use crate::store::finding::repro_command;
 
 /// Executions, or milliseconds, after which something should have happened.
 const FIRST_LOOK_EXECS: u64 = 1_000;

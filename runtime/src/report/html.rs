@@ -172,14 +172,12 @@ fn head(path: &Path, bytes_max: u64) -> Vec<u8> {
 }
 
 fn operators(body: &mut String, log: &Log) {
-    let Some(summary) = log
-        .summary
-        .as_ref()
-        .filter(|summary| !summary.operators.is_empty())
-    else {
-        return;
-    };
+    let Some(summary) = &log.summary else { return };
     body.push_str("<h2>Operators</h2>\n");
+    if summary.operators.is_empty() {
+        body.push_str("<p>This guidance stacks several changes in one child and does not count which of them found something.</p>\n");
+        return;
+    }
     page::operators(body, &summary.operators, ROWS_MAX);
 }
 

@@ -283,7 +283,13 @@ fn findings(index: usize, watch: &Watch) -> String {
     }
     for one in all.iter().take(FINDINGS_MAX) {
         let more = format!("<p>{}</p>\n", finding_links(index, one));
-        bug(&mut html, &watch.record, &one.path, &one.record, &more);
+        bug(
+            &mut html,
+            &watch.record,
+            (&one.path, &one.record),
+            false,
+            &more,
+        );
     }
     if all.len() > FINDINGS_MAX {
         let columns = ["@finding", "#bytes", "#fuel", "#at execution"];

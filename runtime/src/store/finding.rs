@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::atomic::{self, Durability};
 use crate::error::{io, printable, show};
 use crate::inputs::read_file;
+use crate::shell::{quote, quote_in_script, quote_path};
 
 /// The version of `finding.json`. A finding outlives builds: readers accept
 /// every version up to this one.
@@ -198,7 +199,7 @@ impl FindingFiles {
     fn script(&self) -> String {
         format!(
             "#!/bin/sh\nexec sandglass repro {} \"$(dirname \"$0\")\" \"$@\"\n",
-            quote(&self.target_path)
+            quote_in_script(&self.target_path)
         )
     }
 }
@@ -271,7 +272,7 @@ fn read_text(path: &Path) -> Result<String> {
 
 /// The command that replays a finding (a folder) or an input (a file), for a terminal.
 pub fn repro_command(target: &str, place: &Path) -> String {
-    let command = format!("sandglass repro {} {}", quote(target), quote(&show(place)));
+    let command = format!("sandglass repro {} {}", quote(target), quote_path(place));
     printable(&command)
 }
 
@@ -288,16 +289,6 @@ pub fn watching_flags(sanitize_heap: bool, allocator: &[String]) -> String {
     let given = allocator.iter();
     let given = given.map(|given| format!(" --allocator {}", quote(given)));
     format!(" --sanitize heap{}", given.collect::<String>())
-}
-
-/// Quotes a word for a shell, if it needs it.
-pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]
@@ -394,12 +385,5 @@ pub(crate) mod tests {
         fs::write(&path, json).unwrap();
         write(slow(b"b", 9_000));
         assert_eq!(there(), b"b");
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quote("a/b.wasm"), "a/b.wasm");
-        assert_eq!(quote(""), "''");
-        assert_eq!(quote("it's"), r"'it'\''s'");
     }
 }

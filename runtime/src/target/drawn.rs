@@ -17,8 +17,8 @@ use super::exact::{Kept, fuel_exact};
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
 use crate::said::Said;
+use crate::shell::quote;
 use crate::stack::Ending;
-use crate::store::finding::quote;
 
 /// A generator's instance in a worker.
 pub(super) struct Generator {

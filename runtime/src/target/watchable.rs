@@ -8,7 +8,7 @@ use sandglass_instrument::{HeapSupport, heap_support};
 
 use super::{Module, Reset};
 use crate::error::{show, with_next};
-use crate::store::finding::quote;
+use crate::shell::quote;
 
 /// Errs where memory errors cannot be looked for: resets need marks, or there is nothing to look at.
 /// `allocator` is what the user gave of it, `wanted` what stands behind `--sanitize`.

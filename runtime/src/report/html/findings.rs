@@ -12,6 +12,7 @@ use crate::error::{printable, show};
 use crate::page::bytes::{Max, input};
 use crate::page::{escape, rest};
 use crate::report::plain::{number, plural};
+use crate::stack::fold;
 use crate::store::finding::{self, FindingRecord, repro_command};
 use crate::store::record::Record;
 
@@ -71,8 +72,10 @@ pub(super) fn bugs(body: &mut String, folder: &Path, record: &Record, log: &Log,
     if found.findings.is_empty() {
         let _ = writeln!(body, "<p>None in {}.</p>", plural(log.execs, "execution"));
     }
-    for (path, one) in found.findings.iter().take(FINDINGS_MAX) {
-        bug(body, record, path, one, "");
+    for (n, (path, one)) in found.findings.iter().take(FINDINGS_MAX).enumerate() {
+        // What a reader came for.
+        let is_open = n == 0;
+        bug(body, record, (path, one), is_open, "");
     }
     rest(body, found.findings.len(), FINDINGS_MAX);
     if found.damaged > 0 {
@@ -89,14 +92,15 @@ pub(super) fn bugs(body: &mut String, folder: &Path, record: &Record, log: &Log,
 pub(crate) fn bug(
     body: &mut String,
     campaign: &Record,
-    path: &Path,
-    one: &FindingRecord,
+    (path, one): (&Path, &FindingRecord),
+    is_open: bool,
     more: &str,
 ) {
     let (title, says) = bug_title(one);
+    let open = if is_open { " open" } else { "" };
     let _ = writeln!(
         body,
-        "<details class=\"bug\"><summary>{} <span>{}</span></summary>",
+        "<details class=\"bug\"{open}><summary>{} <span>{}</span></summary>",
         escape(&title),
         escape(&says)
     );
@@ -126,7 +130,12 @@ pub(crate) fn bug_title(one: &FindingRecord) -> (String, String) {
 pub(crate) fn bug_body(body: &mut String, campaign: &Record, path: &Path, one: &FindingRecord) {
     let stack = head(&path.join("stack.txt"), TEXT_BYTES);
     if !stack.is_empty() {
-        body.push_str(&input(&stack, stack.len() as u64, SHOWN));
+        let lines: Vec<String> = String::from_utf8_lossy(&stack)
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        let stack = fold(&lines).join("\n") + "\n";
+        body.push_str(&input(stack.as_bytes(), stack.len() as u64, SHOWN));
     }
     let bytes = head(&path.join("input"), SHOWN.bytes as u64);
     body.push_str(&input(&bytes, one.input_bytes, SHOWN));
@@ -138,4 +147,23 @@ pub(crate) fn bug_body(body: &mut String, campaign: &Record, path: &Path, one: &
     }
     let command = repro_command(&campaign.target.path, path);
     let _ = writeln!(body, "<p><code>{}</code></p>", escape(&command));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::finding::tests::sample;
+    use crate::store::record;
+
+    #[test]
+    fn machinery_on_top_of_a_stack_is_folded() {
+        let folder = tempfile::tempdir().unwrap();
+        let stack = "#0 abort\n#1 core::panicking::panic\n#2 parse\n";
+        fs::write(folder.path().join("stack.txt"), stack).unwrap();
+        let mut body = String::new();
+        let campaign = record::tests::sample();
+        bug_body(&mut body, &campaign, folder.path(), &sample().record);
+        let shown = "\">... 2 frames of panic, abort or allocation\n#2 parse\n";
+        assert!(body.contains(shown) && !body.contains("#1"), "{body}");
+    }
 }
