@@ -102,8 +102,10 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut() {
-        let mut cover = Cover::default();
-        cover.elsewhere = (0..30).map(|n| (format!("f{n:02}"), 0)).collect();
+        let cover = Cover {
+            elsewhere: (0..30).map(|n| (format!("f{n:02}"), 0)).collect(),
+            ..Cover::default()
+        };
         let lines = WithoutLines::of(&cover).unwrap().text();
         assert_eq!(lines.len(), 2 + NAMED_MAX + 1);
         assert_eq!(lines.last().unwrap(), "    and 10 more");

@@ -52,7 +52,7 @@ fn frame(line: &str) -> Option<Frame> {
     Some(Frame {
         function: function.into(),
         raw_name: String::new(),
-        file: file.map(Into::into),
+        file,
         line: None,
         column: None,
         inlined: false,
