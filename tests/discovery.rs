@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use sandglass_engine::{Config, Decision, Engine, Exit, Scratch, Token, Variant, find};
 use sandglass_guests::{PLANTED, PLANTED_SEED, Planted};
+use sandglass_instrument::multipliers::multipliers;
 use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
@@ -106,6 +107,7 @@ fn campaigns(
                     .into_iter()
                     .map(Token::automatic)
                     .collect(),
+                multipliers: multipliers(planted.wasm),
                 settings: settings.clone(),
                 slow_factor: 100,
                 targets: Arc::default(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_instrument::multipliers::multipliers;
 use sandglass_instrument::tokens::tokens;
 use sandglass_runtime::campaign::workers::{Pool, Stop};
 use sandglass_runtime::target::{Module, Reset, Target, Worker};
@@ -107,6 +108,7 @@ impl Prepared {
             input_bytes_max: self.case.bytes_max,
             seeds: vec![self.seed.clone()],
             tokens: found.map(Token::automatic).collect(),
+            multipliers: multipliers(&self.target.module.wasm),
             ..Config::bare(spec, seed, worker.probes())
         })?;
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());

@@ -7,6 +7,7 @@ use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_instrument::multipliers::multipliers;
 use sandglass_instrument::tokens::tokens;
 use sandglass_runtime::campaign::workers::{Pool, Stop};
 use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
@@ -92,6 +93,7 @@ impl Prepared {
             choice_bytes_max: TAPE_BYTES_MAX,
             seeds,
             tokens: tokens.map(Token::automatic).collect(),
+            multipliers: multipliers(&target.module.wasm),
             settings: given
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),

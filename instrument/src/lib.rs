@@ -28,6 +28,7 @@ pub mod influence;
 pub mod labels;
 pub mod layout;
 pub mod library;
+pub mod multipliers;
 mod named;
 mod nans;
 mod passes;

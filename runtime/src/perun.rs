@@ -21,15 +21,12 @@ use crate::error::{io, show, with_next};
 use crate::event::Kept;
 use crate::inputs::Input;
 use crate::profile::Run;
-use crate::report::log;
+use crate::report::log::{self, lineage};
 use crate::store::finding;
 use crate::store::read_record;
 
 mod diff;
 mod logs;
-
-/// Generations that a history is followed for: campaigns have hundreds.
-const GENERATIONS_MAX: usize = 10_000;
 
 /// Hexadecimal digits of a mutant's id, as Perun has them.
 const ID_DIGITS: usize = 32;
@@ -180,15 +177,8 @@ fn mutant<'a>(
     bytes: &'a [u8],
     made_by: Option<&MadeBy>,
 ) -> Mutant<'a> {
-    let (mut history, mut seed, mut next) = (Vec::new(), None, made_by);
-    while let Some(made) = next
-        && history.len() < GENERATIONS_MAX
-    {
-        history.push(made.rule.clone());
-        seed = parents.get(&made.parent.0);
-        next = seed.and_then(|parent| parent.kept.made_by.as_ref());
-    }
-    history.reverse();
+    let (seed, history) = lineage(made_by, |id| parents.get(&id).map(|parent| &parent.kept));
+    let seed = seed.and_then(|kept| parents.get(&kept.id));
     let hash = blake3::hash(bytes).to_hex();
     let name = seed.map_or("unknown", |seed| base_name(&seed.kept.file));
     Mutant {

@@ -171,6 +171,7 @@ macro_rules! view {
             interest: &$engine.state.interest,
             seeds: &$engine.seeds,
             tokens: &$engine.config.tokens,
+            multipliers: &$engine.config.multipliers,
             input_bytes_max: $engine.config.input_bytes_max,
             trials: $engine.state.stats.execs,
             targets: &$engine.config.targets,

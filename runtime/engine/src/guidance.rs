@@ -159,6 +159,8 @@ pub struct View<'a> {
     pub seeds: &'a [std::sync::Arc<[u8]>],
     /// Tokens given at the start.
     pub tokens: &'a [Token],
+    /// What the target multiplies by.
+    pub multipliers: &'a [u8],
     /// The limit of inputs.
     pub input_bytes_max: u32,
     /// Trials judged so far.

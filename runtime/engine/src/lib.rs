@@ -27,6 +27,7 @@
 //!     choice_bytes_max: 10_240,
 //!     seeds: vec![b"something".to_vec()],
 //!     tokens: vec![],
+//!     multipliers: vec![],
 //!     settings: Default::default(),
 //!     slow_factor: 100,
 //!     targets: Default::default(),

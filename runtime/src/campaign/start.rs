@@ -11,6 +11,7 @@ use sandglass_engine::engine::shares;
 use sandglass_engine::guidance::InputKind;
 use sandglass_engine::{Config, Engine, State, Token};
 use sandglass_exchange::WorkerId;
+use sandglass_instrument::multipliers::multipliers;
 use sandglass_instrument::tokens::tokens;
 use sandglass_sandbox::{Build, Limits, on_guest_thread};
 
@@ -196,6 +197,7 @@ fn engine_config(
         choice_bytes_max: config.choice_bytes_max,
         seeds: config.inputs.clone(),
         tokens: all_tokens,
+        multipliers: multipliers(&target.module.wasm),
         settings: config.settings.clone(),
         slow_factor: config.slow_factor,
         targets: target.targets(config.guidance)?,

@@ -16,8 +16,8 @@ use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::{self, Input};
 use crate::perun::PerunFiles;
-use crate::profile::campaign::campaign;
-use crate::profile::html::{Page, html};
+use crate::profile::campaign::{Campaign, campaign};
+use crate::profile::html::{Change, Page, html};
 use crate::profile::tree::Side;
 use crate::profile::{
     Profile, Run, csv, folded, heap_bytes, json, peaks, profile, speedscope, text,
@@ -130,16 +130,36 @@ fn page<'a>(
         Some(case) => Some(perf::law(args.pump, case, &asked.target, &asked.limits)?),
         None => None,
     };
+    let campaign = campaign(&args.file, &profile.runs)?;
     Ok(Page {
         title: args.file.to_string_lossy().into_owned(),
         about: about(&module.path, args.against.as_deref()),
         profile,
-        campaign: campaign(&args.file, &profile.runs)?,
+        change: change(campaign.as_ref(), base, &asked.inputs),
+        campaign,
         law,
-        change: match (base, &asked.inputs[..]) {
-            ([seed], [mutant]) => Some((&seed.bytes, &mutant.bytes)),
-            _ => None,
-        },
+    })
+}
+
+/// The two inputs that were given; of a campaign the costliest and its seed.
+fn change<'a>(
+    campaign: Option<&Campaign>,
+    base: &'a [Input],
+    inputs: &'a [Input],
+) -> Option<Change<'a>> {
+    let of_campaign = campaign.and_then(|campaign| campaign.costliest.as_ref());
+    let named = |file: &str| inputs.iter().find(|input| input.path.ends_with(file));
+    let (seed, mutant, rules) = match (base, inputs, of_campaign) {
+        ([seed], [mutant], _) => (seed, mutant, Vec::new()),
+        ([], _, Some(of)) => (named(&of.seed)?, named(&of.file)?, of.rules.clone()),
+        _ => return None,
+    };
+    Some(Change {
+        seed_name: show(&seed.path),
+        seed: &seed.bytes,
+        mutant_name: show(&mutant.path),
+        mutant: &mutant.bytes,
+        rules,
     })
 }
 

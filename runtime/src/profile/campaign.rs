@@ -7,7 +7,8 @@ use anyhow::Result;
 use sandglass_engine::guidance::OperatorRecord;
 
 use super::Run;
-use crate::report::log;
+use crate::event;
+use crate::report::log::{self, Log};
 
 /// A campaign in numbers, as of executions.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct Campaign {
     pub reasons: BTreeMap<String, Kept>,
     /// What the guidance's operators or rules had led to at the end.
     pub operators: Vec<OperatorRecord>,
+    /// The costliest input that was kept, unless that is a seed.
+    pub costliest: Option<Costliest>,
     /// Executions in all.
     pub execs: u64,
     /// Is the log longer than what was read of it?
@@ -53,6 +56,37 @@ pub struct Kept {
     pub fuel_max: u64,
 }
 
+/// An input and the seed to hold it against.
+#[derive(Clone, Debug)]
+pub struct Costliest {
+    /// Its file in `corpus/`.
+    pub file: String,
+    /// The file of the seed that it was made of, if its guidance tells; else of the costliest seed.
+    pub seed: String,
+    /// The rules that made it of the seed, in their order, if its guidance tells.
+    pub rules: Vec<String>,
+}
+
+/// The costliest of those whose fuel is known, the first of several.
+fn costliest(log: &Log, fuel: impl Fn(&event::Kept) -> Option<u64>) -> Option<Costliest> {
+    let most = |is_wanted: &dyn Fn(&event::Kept) -> bool| {
+        let known = log.kept.values().filter(|kept| is_wanted(kept));
+        known
+            .filter_map(|kept| Some((fuel(kept)?, kept)))
+            .max_by_key(|(fuel, kept)| (*fuel, std::cmp::Reverse(kept.id)))
+            .map(|(_, kept)| kept)
+    };
+    let is_seed = |kept: &event::Kept| kept.reason == "seed";
+    let of = most(&|_| true).filter(|kept| !is_seed(kept))?;
+    let (root, rules) = log::lineage(of.made_by.as_ref(), |id| log.kept.get(&id));
+    let seed = root.or_else(|| most(&is_seed))?;
+    Some(Costliest {
+        file: of.file.clone(),
+        seed: seed.file.clone(),
+        rules,
+    })
+}
+
 /// Reads the log of a campaign whose corpus was run; `None` when the folder is not that of one.
 pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
     let Some(log) = log::read(folder)? else {
@@ -67,7 +101,9 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
         .iter()
         .filter_map(|run| Some((name(run)?, run.fuel)))
         .collect();
+    let fuel = |kept: &event::Kept| fuel.get(std::ffi::OsStr::new(&kept.file)).copied();
     let mut campaign = Campaign {
+        costliest: costliest(&log, fuel),
         is_cut: log.is_cut,
         title: match &log.start {
             Some(start) => format!("{}, seed {}", start.guidance, start.seed),
@@ -82,15 +118,16 @@ pub fn campaign(folder: &Path, runs: &[Run]) -> Result<Option<Campaign>> {
     }
     let mut most = 0;
     for kept in log.kept.into_values() {
+        let fuel = fuel(&kept);
         let reason = campaign.reasons.entry(kept.reason).or_default();
         reason.inputs += 1;
         reason.new_edges = reason.new_edges.saturating_add(kept.new_edges);
-        let Some(fuel) = fuel.get(std::ffi::OsStr::new(&kept.file)) else {
+        let Some(fuel) = fuel else {
             continue;
         };
-        reason.fuel_max = reason.fuel_max.max(*fuel);
-        if *fuel > most {
-            most = *fuel;
+        reason.fuel_max = reason.fuel_max.max(fuel);
+        if fuel > most {
+            most = fuel;
             campaign.fuel.push((kept.trial.saturating_add(1), most));
         }
     }

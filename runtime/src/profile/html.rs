@@ -28,6 +28,9 @@ pub use law::Law;
 /// Rows of each table.
 const ROWS_MAX: usize = 25;
 
+/// Rules that are named, of those that made an input.
+const RULES_MAX: usize = 20;
+
 /// Points of a chart; of more, every so many is left out.
 const POINTS_MAX: usize = 4_000;
 
@@ -44,7 +47,21 @@ pub struct Page<'a> {
     /// The law by which an input's cost grows; or why there is none.
     pub law: Option<Result<Law, String>>,
     /// A seed and what was made of it, to be compared.
-    pub change: Option<(&'a [u8], &'a [u8])>,
+    pub change: Option<Change<'a>>,
+}
+
+/// Two inputs to be compared.
+pub struct Change<'a> {
+    /// Where the seed is.
+    pub seed_name: String,
+    /// Its bytes.
+    pub seed: &'a [u8],
+    /// Where the other one is.
+    pub mutant_name: String,
+    /// Its bytes.
+    pub mutant: &'a [u8],
+    /// The rules that made the one of the other, in their order, where they are known.
+    pub rules: Vec<String>,
 }
 
 /// The page.
@@ -60,10 +77,15 @@ pub fn html(page: &Page<'_>) -> String {
     if let Some(law) = &page.law {
         law::section(&mut body, law);
     }
-    if let Some((seed, mutant)) = page.change {
+    if let Some(change) = &page.change {
         body.push_str("<h2>What was changed</h2>\n");
-        let (change, note) = change::change(seed, mutant);
-        let _ = write!(body, "<p>{}</p>\n{change}", note.unwrap_or_default());
+        let (lines, note) = change::change(change.seed, change.mutant);
+        let _ = write!(
+            body,
+            "<p>{}{}</p>\n{lines}",
+            from_to(change),
+            note.unwrap_or_default()
+        );
     }
     lines(&mut body, profile);
     blocks(&mut body, profile);
@@ -79,6 +101,30 @@ pub fn html(page: &Page<'_>) -> String {
         "<p>Fuel counts {unit}, and bulk work and host calls by size.</p>"
     );
     document(&page.title, "profile", &body, include_str!("html/flame.js"))
+}
+
+/// Which inputs these are, and how the one was made of the other.
+fn from_to(change: &Change<'_>) -> String {
+    let by = match &change.rules[..] {
+        [] => String::new(),
+        rules => {
+            let names: Vec<String> = rules
+                .iter()
+                .take(RULES_MAX)
+                .map(|name| escape(name))
+                .collect();
+            let more = match rules.len().saturating_sub(RULES_MAX) {
+                0 => String::new(),
+                more => format!(" and {} more", number(more as u64)),
+            };
+            format!(", by {}{more}", names.join(", "))
+        }
+    };
+    format!(
+        "From {} to {}{by}. ",
+        escape(&printable(&change.seed_name)),
+        escape(&printable(&change.mutant_name))
+    )
 }
 
 fn tiles(profile: &Profile) -> String {

@@ -5,7 +5,7 @@ use sandglass_instrument::CostModel;
 use serde::Serialize;
 
 use super::campaign::{Campaign, quartiles};
-use super::html::{Law, Page};
+use super::html::{Change, Law, Page, changes};
 use super::tree::Side;
 use super::{Run, heap_bytes, peaks};
 use crate::growth;
@@ -83,6 +83,15 @@ enum Record<'a> {
         name: &'a str,
         children: u64,
         finds: u64,
+    },
+    /// Two inputs that are compared: lines, or rows of bytes, that both have (` `), the first (`-`) or the second (`+`).
+    Change {
+        seed: &'a str,
+        mutant: &'a str,
+        rules: &'a [String],
+        lines: Vec<(char, String)>,
+        /// Are the inputs longer than what was compared?
+        is_cut: bool,
     },
     /// Why an input has no law; of those that are, see `growth::json`.
     Law { why: &'a str },
@@ -180,6 +189,7 @@ pub fn json(page: &Page<'_>, target: &str, target_hash: &str) -> Vec<String> {
         })
     }));
     lines.extend(page.campaign.iter().flat_map(course));
+    lines.extend(page.change.iter().map(change));
     lines.extend(page.law.iter().flat_map(law));
     let fuel_max = profile.runs.iter().map(|run| run.fuel).max();
     let most = peaks(&profile.runs);
@@ -238,6 +248,17 @@ fn course(campaign: &Campaign) -> Vec<String> {
         .chain(rules)
         .map(|line| text(&line))
         .collect()
+}
+
+fn change(change: &Change<'_>) -> String {
+    let (lines, is_cut) = changes(change.seed, change.mutant);
+    text(&Record::Change {
+        seed: &change.seed_name,
+        mutant: &change.mutant_name,
+        rules: &change.rules,
+        lines,
+        is_cut,
+    })
 }
 
 fn law(law: &Result<Law, String>) -> Vec<String> {

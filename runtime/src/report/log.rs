@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
+use sandglass_engine::guidance::MadeBy;
 
 use crate::error::io;
 use crate::event::{Event, Finding, Kept, Slow, Start, Summary};
@@ -116,6 +117,27 @@ impl Log {
         kept.map(|(kept, count)| (kept.trial.saturating_add(1), count))
             .collect()
     }
+}
+
+/// Generations that a history is followed for: campaigns have hundreds, and a log may go in circles.
+const GENERATIONS_MAX: usize = 10_000;
+
+/// Follows an input back to what it was made of, from who made it: the first that is known, and the rules from there on in
+/// their order. Nothing of an input whose origin is not known.
+pub fn lineage<'a>(
+    made_by: Option<&'a MadeBy>,
+    kept: impl Fn(u32) -> Option<&'a Kept>,
+) -> (Option<&'a Kept>, Vec<String>) {
+    let (mut rules, mut root, mut next) = (Vec::new(), None, made_by);
+    while let Some(made) = next
+        && rules.len() < GENERATIONS_MAX
+    {
+        rules.push(made.rule.clone());
+        root = kept(made.parent.0);
+        next = root.and_then(|parent| parent.made_by.as_ref());
+    }
+    rules.reverse();
+    (root, rules)
 }
 
 #[cfg(test)]

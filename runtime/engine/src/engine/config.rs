@@ -22,6 +22,8 @@ pub struct Config {
     pub seeds: Vec<Vec<u8>>,
     /// The user's dictionary and tokens found in the program.
     pub tokens: Vec<Token>,
+    /// What the program multiplies by, for who makes words that hash alike; odd, and at least 3.
+    pub multipliers: Vec<u8>,
     /// Settings of the guidance, as the user gave them.
     pub settings: BTreeMap<String, String>,
     /// An input is slow if its fuel exceeds this times the expected; 0 for never.
@@ -46,6 +48,7 @@ impl Config {
             choice_bytes_max: spec.choice_bytes_max(),
             seeds: Vec::new(),
             tokens: Vec::new(),
+            multipliers: Vec::new(),
             settings: BTreeMap::new(),
             slow_factor: 0,
             targets: Arc::default(),

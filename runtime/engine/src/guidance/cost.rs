@@ -7,7 +7,7 @@
 //!   costliest has a k-th of it at least.
 //! - Children are made by operators that are drawn by what they have led to lately. Most of what is
 //!   slow is a lot of the same, so fragments are repeated, up to the limit at once (`repeat`), and what
-//!   all elements have in common is varied (`family`);
+//!   all elements have in common is varied (`family`); words that hash alike are made where the target multiplies (`twins`);
 //!   elements are put in order (`order`); blocks and bytes change (`blocks`); and there are AFL's
 //!   havoc and the rules of [`perun`](super::perun).
 //! - Trials are paid for in fuel: who has costly children has fewer, and so have operators (`account`).
@@ -31,6 +31,7 @@ mod repeat;
 mod retreat;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -100,6 +101,11 @@ const BLOCKS: Setting =
     Setting::switch("blocks", "copy, move and remove blocks, change bytes", true);
 const CROSS: Setting = Setting::switch("cross", "take parts of other inputs", true);
 const ORDER: Setting = Setting::switch("order", "sort, reverse and shuffle elements; ramps", true);
+const TWINS: Setting = Setting::switch(
+    "twins",
+    "make words that hash alike, by what the target multiplies by",
+    true,
+);
 const RULES: Setting = Setting::switch("rules", "the rules of perun", true);
 const SOLVE: Setting = Setting::switch(
     "solve",
@@ -133,8 +139,8 @@ const SIZE: Setting = Setting::number(
     0,
 );
 const SETTINGS: &[Setting] = &[
-    SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, FAMILY, NEST, BLOCKS, CROSS, ORDER, RULES, SOLVE,
-    AUTODICT, PORTFOLIO, PRICE, RETREAT,
+    SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, FAMILY, NEST, BLOCKS, CROSS, ORDER, RULES, TWINS,
+    SOLVE, AUTODICT, PORTFOLIO, PRICE, RETREAT,
 ];
 
 fn new(settings: &Settings) -> Strategy {
@@ -149,6 +155,7 @@ fn new(settings: &Settings) -> Strategy {
         Operator::Cross => is_on(CROSS),
         Operator::Order => is_on(ORDER),
         Operator::Rule => is_on(RULES),
+        Operator::Twins => is_on(TWINS),
     };
     let operators: Vec<Operator> = Operator::ALL.into_iter().filter(is_wanted).collect();
     Strategy::Cost(Box::new(Cost {
@@ -224,6 +231,12 @@ impl Cost {
             size => size as usize,
         };
         wanted.clamp(1, view.input_bytes_max as usize)
+    }
+
+    /// Before the first child: an operator that the target gives nothing to is not drawn.
+    fn without(&mut self, operator: Operator) {
+        self.operators.retain(|other| *other != operator);
+        self.portfolio = Portfolio::new(self.operators.len());
     }
 
     /// What havoc reads.
@@ -359,6 +372,7 @@ impl Cost {
             other: &other,
             bytes_max,
             tables,
+            multipliers: view.multipliers,
         };
         let mut operator = 0;
         let mut child = None;
@@ -425,6 +439,9 @@ fn spent<'a>(judged: &Judged<'a>) -> Spent<'a> {
 
 impl Guidance for Cost {
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        if view.trials == 0 && view.multipliers.is_empty() {
+            self.without(Operator::Twins);
+        }
         // Seeds are judged before anything is made of them.
         let rest = view.seeds[self.seeds as usize..].iter();
         let rest: Vec<Arc<[u8]>> = rest.take(room as usize).cloned().collect();

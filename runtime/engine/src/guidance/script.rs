@@ -26,6 +26,7 @@ macro_rules! view {
             interest: &$script.interest,
             seeds: &[],
             tokens: &[],
+            multipliers: &[],
             input_bytes_max: 100,
             trials: 0,
             targets: &$script.targets,

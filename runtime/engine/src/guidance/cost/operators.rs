@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{blocks, family, order, repeat};
+use super::{blocks, family, order, repeat, twins};
 use crate::havoc::{Tables, havoc};
 use crate::rng::Rng;
 
@@ -34,6 +34,8 @@ pub(super) enum Operator {
     Order,
     /// One of Perun's rules.
     Rule,
+    /// Words of the same hash.
+    Twins,
 }
 
 /// What children are made of.
@@ -47,11 +49,13 @@ pub(super) struct Materials<'a> {
     pub(super) bytes_max: usize,
     /// What havoc reads.
     pub(super) tables: &'a Tables,
+    /// What the target multiplies by.
+    pub(super) multipliers: &'a [u8],
 }
 
 impl Operator {
     /// All of them.
-    pub(super) const ALL: [Operator; 10] = [
+    pub(super) const ALL: [Operator; 11] = [
         Operator::Havoc,
         Operator::Repeat,
         Operator::Number,
@@ -62,6 +66,7 @@ impl Operator {
         Operator::Cross,
         Operator::Order,
         Operator::Rule,
+        Operator::Twins,
     ];
 
     /// A child; nothing if it would be its parent.
@@ -71,6 +76,7 @@ impl Operator {
             other,
             bytes_max,
             tables,
+            multipliers,
         } = materials;
         let child = match self {
             Operator::Havoc => {
@@ -87,6 +93,7 @@ impl Operator {
             Operator::Cross => blocks::cross(input, other, bytes_max, rng),
             Operator::Order => order::order(input, rng),
             Operator::Rule => perun::any_rule(input, bytes_max, rng),
+            Operator::Twins => twins::twins(input, multipliers, bytes_max, rng),
         };
         child.filter(|child| child != input && child.len() <= bytes_max)
     }
@@ -109,6 +116,7 @@ mod tests {
                         other: b"other words",
                         bytes_max: bytes_max as usize,
                         tables: &tables,
+                        multipliers: &[31, 33],
                     };
                     for seed in 0..300 {
                         let child = operator.child(materials, &mut Rng::new(seed));

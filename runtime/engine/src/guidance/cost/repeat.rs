@@ -93,7 +93,7 @@ pub(super) fn around(input: &[u8], at: usize, is_inside: impl Fn(u8) -> bool) ->
 }
 
 /// What copies replace: nothing behind the fragment, all from it on, all up to it, any part, or all.
-fn hole(len: usize, near: Range<usize>, rng: &mut Rng) -> Range<usize> {
+pub(super) fn hole(len: usize, near: Range<usize>, rng: &mut Rng) -> Range<usize> {
     match rng.below(6) {
         0 | 1 => near.end..near.end,
         2 => near.start..len,
@@ -119,7 +119,12 @@ pub(super) fn room(len: usize, hole: usize, bytes_max: usize, rng: &mut Rng) -> 
     }
 }
 
-fn replace(input: &[u8], hole: Range<usize>, copies: &[u8], bytes_max: usize) -> Vec<u8> {
+pub(super) fn replace(
+    input: &[u8],
+    hole: Range<usize>,
+    copies: &[u8],
+    bytes_max: usize,
+) -> Vec<u8> {
     let mut out = input[..hole.start].to_vec();
     out.extend_from_slice(copies);
     out.extend_from_slice(&input[hole.end..]);

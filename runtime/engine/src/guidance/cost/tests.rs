@@ -34,12 +34,23 @@ fn divide(input: &[u8]) -> Trace {
 
 /// Counts words in a table whose hash looks at every second character only.
 fn words(input: &[u8]) -> Trace {
+    table(input, 2, 37)
+}
+
+/// Counts words in a table whose hash looks at every character.
+fn whole_words(input: &[u8]) -> Trace {
+    table(input, 1, 33)
+}
+
+/// Counts words in a table whose hash looks at every so many characters only.
+fn table(input: &[u8], step: usize, multiplier: u32) -> Trace {
     let mut trace = Trace::default();
     trace.hit(0);
     let mut table: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
     for word in input.split(|byte| byte.is_ascii_whitespace()) {
-        let sampled = word.iter().step_by(2);
-        let hash = sampled.fold(7u32, |hash, &byte| hash.wrapping_mul(37) + u32::from(byte)) % 997;
+        let sampled = word.iter().step_by(step);
+        let next = |hash: u32, &byte: &u8| hash.wrapping_mul(multiplier).wrapping_add(byte.into());
+        let hash = sampled.fold(7, next) % 997;
         let chain = table.entry(hash).or_default();
         let known = chain.iter().position(|other| *other == word);
         (0..known.unwrap_or(chain.len())).for_each(|_| trace.hit(1));
@@ -115,12 +126,25 @@ adababababababababababababababababab\naeababababababababababababababababab\n";
 const WORDS: &[u8] = b"qwertyuiop\nasdfghjkla\nzxcvbnmqwe\n";
 
 fn campaign(toy: Toy, seed: u64, from: &[u8], trials: u64, set: &[(&str, &str)]) -> Engine {
+    campaign_of(toy, &[], seed, from, trials, set)
+}
+
+/// The same of a target that multiplies.
+fn campaign_of(
+    toy: Toy,
+    multipliers: &[u8],
+    seed: u64,
+    from: &[u8],
+    trials: u64,
+    set: &[(&str, &str)],
+) -> Engine {
     let set = set
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let mut engine = Engine::new(Config {
         seeds: vec![from.to_vec()],
         input_bytes_max: 400,
+        multipliers: multipliers.to_vec(),
         settings: set.collect(),
         ..Config::bare(&SPEC, seed, 2)
     })
@@ -285,11 +309,28 @@ fn what_just_ends_is_found_for_little_fuel() {
     assert!(with > unpaid, "{with}, without prices {unpaid}");
 }
 
+/// Forty words of nine letters in a chain are 780 looks; others hardly meet.
+#[test]
+fn words_that_hash_alike_are_made_where_the_target_multiplies() {
+    let hits = |multipliers: &[u8], set: &[(&str, &str)]| {
+        let engine = campaign_of(whole_words, multipliers, 1, WORDS, 3_000, set);
+        engine.stats().fuel_max / 10 - 1
+    };
+    let with = hits(&[31, 33, 37], &[]);
+    let (without, off) = (hits(&[], &[]), hits(&[31, 33, 37], &[("twins", "off")]));
+    assert!(with > 780, "{with}");
+    assert!(
+        with > 4 * without && with > 4 * off,
+        "{with}, {without}, {off}"
+    );
+}
+
 #[test]
 fn every_switch_has_an_effect() {
     let state = |set: &[(&str, &str)]| {
-        let engine = campaign(
+        let engine = campaign_of(
             crate::conformance::toy,
+            &[33],
             1,
             b"some words, hello\n",
             1_000,

@@ -36,6 +36,7 @@ macro_rules! view {
             interest: &$campaign.interest,
             seeds: &$campaign.seeds,
             tokens: &[],
+            multipliers: &[],
             input_bytes_max: $campaign.input_bytes_max,
             trials: $campaign.ran.len() as u64,
             targets: &$campaign.targets,
