@@ -23,6 +23,9 @@ const TAIL_MOST: usize = 256;
 /// Between two looks for news: doubled while there is none.
 const POLL_LEAST: Duration = Duration::from_millis(10);
 const POLL_MOST: Duration = Duration::from_millis(150);
+/// Entries that are given before what others gave is looked at: over a network each may take milliseconds, and a campaign
+/// that begins finds thousands.
+const GIVE_MOST: usize = 16;
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// Between two counts of those that divide the work: doubled after each, and longer the more there are, because each is read.
@@ -290,7 +293,8 @@ impl Link {
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
-            let mut is_news = self.give(exchange)?;
+            let most = if is_over { usize::MAX } else { GIVE_MOST };
+            let mut is_news = self.give(exchange, most)?;
             self.urgent(exchange)?;
             if is_over {
                 return self.beat(exchange);
@@ -398,10 +402,13 @@ impl Link {
         Ok(())
     }
 
-    /// Passes on what the campaign offers; whether there was anything.
-    fn give(&mut self, exchange: &mut dyn Exchange) -> Result<bool, Left> {
+    /// Passes on what the campaign offers, at most so much of it; whether there was anything.
+    fn give(&mut self, exchange: &mut dyn Exchange, most: usize) -> Result<bool, Left> {
         let mut is_any = false;
-        while let Some(entry) = self.shared.offers.pop() {
+        for _ in 0..most {
+            let Some(entry) = self.shared.offers.pop() else {
+                break;
+            };
             is_any = true;
             self.urgent(exchange)?;
             if !self.there.insert(short(entry.id())) {
