@@ -14,7 +14,7 @@ use sandglass_runtime::cover::source::Sources;
 use sandglass_runtime::cover::{self, FileCover, TypeAt};
 use sandglass_runtime::growth::measure;
 use sandglass_runtime::inputs::Input;
-use sandglass_runtime::profile::html::{Law, Page, html};
+use sandglass_runtime::profile::html::{Change, Law, Page, html};
 use sandglass_runtime::profile::profile;
 use sandglass_runtime::report;
 use sandglass_runtime::target::{Module, Reset, Target};
@@ -58,7 +58,13 @@ fn page() -> String {
         profile: &profile,
         campaign: None,
         law: Some(Ok(law)),
-        change: Some((seed, mutant)),
+        change: Some(Change {
+            seed_name: HOSTILE.to_owned(),
+            seed,
+            mutant_name: HOSTILE.to_owned(),
+            mutant,
+            rules: vec![HOSTILE.to_owned()],
+        }),
     })
 }
 
