@@ -37,8 +37,8 @@ pub fn check(join: Join<'_>) {
     others(&mut *a, &mut *b);
     beats(&mut *a, &mut *b);
     // Whoever comes late reads all of it.
-    let all = tail_until(&mut *join("c"), &mut Cursor::default(), 3);
-    assert_eq!(all.len(), 3);
+    let all = tail_until(&mut *join("c"), &mut Cursor::default(), 5);
+    assert_eq!(all.len(), 5);
 }
 
 /// An entry of these bytes, from worker `a`.
@@ -130,9 +130,13 @@ fn entries(a: &mut dyn Exchange, b: &mut dyn Exchange) {
     let mut chosen = entry(b"x");
     chosen.choices = Some("sandglass choices 1\n".into());
     assert_eq!(b.offer(&chosen).expect("taken"), Offered::New);
-    let mut expected = vec![entry(b"x"), entry(b""), chosen];
+    let many = [entry(b"x"), entry(b"z"), entry(b"w")];
+    let came = [Offered::Known, Offered::New, Offered::New].map(Some);
+    assert_eq!(a.offer_all(&many).expect("taken"), came);
+    assert_eq!(a.offer_all(&[]).expect("nothing"), []);
+    let mut expected = vec![entry(b"x"), entry(b""), chosen, entry(b"z"), entry(b"w")];
     expected.sort_by_key(Entry::id);
-    for mut found in [tail_until(a, &mut of_a, 3), tail_until(b, &mut of_b, 3)] {
+    for mut found in [tail_until(a, &mut of_a, 5), tail_until(b, &mut of_b, 5)] {
         found.sort_by_key(Entry::id);
         assert_eq!(found, expected);
     }
@@ -142,6 +146,13 @@ fn entries(a: &mut dyn Exchange, b: &mut dyn Exchange) {
 fn refusals(a: &mut dyn Exchange) {
     let large = entry(&vec![0; codec::INPUT_BYTES_MOST + 1]);
     assert!(matches!(a.offer(&large), Err(Error::Refused(_))));
+    // One that is refused keeps none of the others from being taken.
+    let many = [large, entry(b"x")];
+    assert_eq!(
+        a.offer_all(&many).expect("taken"),
+        [None, Some(Offered::Known)]
+    );
+    assert_eq!(a.offer_all(&many[..1]).expect("asked"), [None]);
     let mut unnamed = entry(b"y");
     unnamed.worker = WorkerId("../y".into());
     assert!(matches!(a.offer(&unnamed), Err(Error::Refused(_))));

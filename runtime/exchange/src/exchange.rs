@@ -95,10 +95,26 @@ pub struct Current {
     pub value: Option<Vec<u8>>,
 }
 
+/// What came of an offer, or nothing if it was refused; errs where others would fare no better.
+pub fn taken(offered: Result<Offered, Error>) -> Result<Option<Offered>, Error> {
+    match offered {
+        Ok(offered) => Ok(Some(offered)),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What lies between campaigns.
 pub trait Exchange {
     /// Offers an entry.
     fn offer(&mut self, entry: &Entry) -> Result<Offered, Error>;
+
+    /// Offers entries, at most [`crate::codec::TAIL_BYTES`] in all: over a line that takes as long as one. What came of
+    /// each; nothing of one that is refused, which does not hold up the others.
+    fn offer_all(&mut self, entries: &[Entry]) -> Result<Vec<Option<Offered>>, Error> {
+        let each = entries.iter().map(|entry| taken(self.offer(entry)));
+        each.collect()
+    }
 
     /// What has been offered since `cursor`, at most `most` entries, ours included; moves the cursor.
     /// Ends early, after at least one, when it has [`crate::codec::TAIL_BYTES`]: nothing new is an empty answer.

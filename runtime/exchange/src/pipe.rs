@@ -22,7 +22,7 @@ use crate::record::{Beat, Entry, Hash, Job, JobId, JobResult};
 use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 /// Version of what is asked and answered.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Bytes of a frame: an answer to `tail`, a value or a record, and what surrounds it.
 const FRAME_BYTES_MOST: usize = 32 << 20;
 /// Places of a cursor.
@@ -47,6 +47,7 @@ enum Ask {
     Keys,
     Beat(Vec<u8>),
     Live,
+    OfferAll(Vec<Packed>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,6 +71,8 @@ enum Answer {
     Away(String),
     Refused(String),
     Failed(String),
+    /// Of each, whether it is new; nothing of one that is refused.
+    Offers(Vec<Option<bool>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -198,6 +201,15 @@ fn answer(exchange: &mut dyn Exchange, ask: Ask) -> Result<Answer, Error> {
             let beats: Result<Vec<Packed>, Malformed> = exchange.live()?.iter().map(pack).collect();
             Answer::Beats(beats?)
         }
+        Ask::OfferAll(packed) => {
+            let entries: Result<Vec<Entry>, Malformed> = packed
+                .iter()
+                .map(|packed| codec::decode(&packed.0))
+                .collect();
+            let offers = exchange.offer_all(&entries?)?;
+            let is_new = |offered: Offered| offered == Offered::New;
+            Answer::Offers(offers.into_iter().map(|o| o.map(is_new)).collect())
+        }
     })
 }
 
@@ -305,8 +317,18 @@ impl PipeExchange {
 
     fn offered(&mut self, ask: &Ask) -> Result<Offered, Error> {
         match self.ask(ask)? {
-            Answer::New(true) => Ok(Offered::New),
-            Answer::New(false) => Ok(Offered::Known),
+            Answer::New(is_new) => Ok(as_offered(is_new)),
+            _ => Err(nonsense()),
+        }
+    }
+
+    /// What came of offers that were sent at once.
+    fn offers(&mut self, packed: Vec<Packed>) -> Result<Vec<Option<Offered>>, Error> {
+        let count = packed.len();
+        match self.ask(&Ask::OfferAll(packed))? {
+            Answer::Offers(offers) if offers.len() == count => {
+                Ok(offers.into_iter().map(|new| new.map(as_offered)).collect())
+            }
             _ => Err(nonsense()),
         }
     }
@@ -325,6 +347,24 @@ fn nonsense() -> Error {
 impl Exchange for PipeExchange {
     fn offer(&mut self, entry: &Entry) -> Result<Offered, Error> {
         self.offered(&Ask::Offer(encode_checked(entry)?))
+    }
+
+    fn offer_all(&mut self, entries: &[Entry]) -> Result<Vec<Option<Offered>>, Error> {
+        let mut packed = Vec::new();
+        let mut offers = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let record = pack(entry).ok();
+            offers.push(record.is_some().then_some(Offered::Known));
+            packed.extend(record);
+        }
+        if packed.is_empty() {
+            return Ok(offers);
+        }
+        let sent = offers.iter_mut().filter(|offer| offer.is_some());
+        for (offer, came) in sent.zip(self.offers(packed)?) {
+            *offer = came;
+        }
+        Ok(offers)
     }
 
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
@@ -427,6 +467,13 @@ impl Exchange for PipeExchange {
 
     fn refused(&self) -> u64 {
         self.refused_here + self.refused_there
+    }
+}
+
+fn as_offered(is_new: bool) -> Offered {
+    match is_new {
+        true => Offered::New,
+        false => Offered::Known,
     }
 }
 

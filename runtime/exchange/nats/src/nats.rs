@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sandglass_exchange::codec::{TAIL_BYTES, VALUE_BYTES_MOST, encode_checked};
-use sandglass_exchange::exchange::DELIVERIES_MOST;
+use sandglass_exchange::exchange::{DELIVERIES_MOST, taken};
 use sandglass_exchange::{
     Able, Beat, Claim, Current, Cursor, Entry, EntryId, Error, Exchange, Job, JobId, JobResult,
     Key, Malformed, Offered, Record, Revision, decode,
@@ -24,7 +24,7 @@ use crate::lease;
 use crate::link::{Link, Session, State};
 use crate::peer::{At, Peer, Put, Stored};
 
-/// Messages on their way at once while reading.
+/// Messages on their way at once.
 const WINDOW: usize = 64;
 /// Jobs of one queue that a claim looks at before it says that there are none.
 const LOOKS: usize = 16;
@@ -181,6 +181,20 @@ impl Exchange for Nats {
         let record = encode_checked(entry)?;
         let name = entry.id().hex();
         self.run(async |peer, _| peer.keep(Place::Corpus, &name, &record).await)
+    }
+
+    fn offer_all(&mut self, entries: &[Entry]) -> Result<Vec<Option<Offered>>, Error> {
+        let pack = |entry: &Entry| Some((entry.id().hex(), encode_checked(entry).ok()?));
+        let named: Vec<Option<(String, Vec<u8>)>> = entries.iter().map(pack).collect();
+        self.run(async |peer, _| {
+            let offers = stream::iter(named).map(|named| async move {
+                match named {
+                    Some((name, record)) => taken(peer.keep(Place::Corpus, &name, &record).await),
+                    None => Ok(None),
+                }
+            });
+            offers.buffered(WINDOW).try_collect().await
+        })
     }
 
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {

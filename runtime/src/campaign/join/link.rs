@@ -23,9 +23,10 @@ const TAIL_MOST: usize = 256;
 /// Between two looks for news: doubled while there is none.
 const POLL_LEAST: Duration = Duration::from_millis(10);
 const POLL_MOST: Duration = Duration::from_millis(150);
-/// Entries that are given before what others gave is looked at: over a network each may take milliseconds, and a campaign
-/// that begins finds thousands.
-const GIVE_MOST: usize = 16;
+/// Entries that are given at once, before what others gave is looked at: a campaign that begins finds thousands.
+const GIVE_MOST: usize = 64;
+/// Of this many bytes, and one entry more.
+const GIVE_BYTES: usize = 1 << 20;
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// Between two counts of those that divide the work: doubled after each, and longer the more there are, because each is read.
@@ -293,10 +294,12 @@ impl Link {
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
-            let most = if is_over { usize::MAX } else { GIVE_MOST };
-            let mut is_news = self.give(exchange, most)?;
+            let mut is_news = self.give(exchange)?;
             self.urgent(exchange)?;
             if is_over {
+                while self.give(exchange)? {
+                    self.urgent(exchange)?;
+                }
                 return self.beat(exchange);
             }
             if Instant::now() >= count_at {
@@ -402,24 +405,28 @@ impl Link {
         Ok(())
     }
 
-    /// Passes on what the campaign offers, at most so much of it; whether there was anything.
-    fn give(&mut self, exchange: &mut dyn Exchange, most: usize) -> Result<bool, Left> {
-        let mut is_any = false;
-        for _ in 0..most {
+    /// Passes on some of what the campaign offers; whether there was anything.
+    fn give(&mut self, exchange: &mut dyn Exchange) -> Result<bool, Left> {
+        let (mut entries, mut bytes, mut is_any) = (Vec::new(), 0, false);
+        while entries.len() < GIVE_MOST && bytes < GIVE_BYTES {
             let Some(entry) = self.shared.offers.pop() else {
                 break;
             };
             is_any = true;
-            self.urgent(exchange)?;
-            if !self.there.insert(short(entry.id())) {
-                continue;
+            if self.there.insert(short(entry.id())) {
+                bytes += size(&entry);
+                entries.push(entry);
             }
-            let counter = match exchange.offer(&entry) {
-                Ok(Offered::New) => &self.shared.offered,
-                Ok(Offered::Known) => continue,
+        }
+        if entries.is_empty() {
+            return Ok(is_any);
+        }
+        for offered in exchange.offer_all(&entries)? {
+            let counter = match offered {
+                Some(Offered::New) => &self.shared.offered,
+                Some(Offered::Known) => continue,
                 // This one is not taken, for example because it is too large; others are.
-                Err(Error::Refused(_)) => &self.shared.refused,
-                Err(error) => return Err(error.into()),
+                None => &self.shared.refused,
             };
             counter.fetch_add(1, Ordering::Relaxed);
         }
