@@ -29,10 +29,13 @@ const GIVE_MOST: usize = 64;
 const GIVE_BYTES: usize = 1 << 20;
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
-/// Between two counts of those that divide the work: doubled after each, and longer the more there are, because each is read.
-const COUNT_LEAST: Duration = Duration::from_millis(100);
+/// Between two counts of those that divide the work: doubled after each, because campaigns that begin together see each other
+/// late, and longer the more there are, because each is read.
+const COUNT_LEAST: Duration = Duration::from_millis(10);
 const COUNT_MOST: Duration = Duration::from_secs(5);
 const COUNT_EACH: Duration = Duration::from_millis(50);
+/// So many are read in no time.
+const COUNT_FREE: u32 = 8;
 /// Between two attempts to come back: doubled after each.
 const RETRY_LEAST: Duration = Duration::from_millis(200);
 const RETRY_MOST: Duration = Duration::from_secs(30);
@@ -304,7 +307,8 @@ impl Link {
             }
             if Instant::now() >= count_at {
                 let count = self.count(exchange)?;
-                count_pause = COUNT_MOST.min(2 * count_pause).max(COUNT_EACH * count);
+                let many = COUNT_EACH * count.saturating_sub(COUNT_FREE);
+                count_pause = COUNT_MOST.min(2 * count_pause).max(many);
                 count_at = Instant::now() + count_pause;
             }
             is_news |= self.take(exchange, &mut cursor)? > 0;
