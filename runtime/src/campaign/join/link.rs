@@ -21,8 +21,8 @@ use crate::join::{Connection, ENDED, FUZZES, finding};
 /// Entries asked for at once.
 const TAIL_MOST: usize = 256;
 /// Between two looks for news: doubled while there is none.
-const POLL_LEAST: Duration = Duration::from_millis(10);
-const POLL_MOST: Duration = Duration::from_millis(150);
+const POLL_LEAST: Duration = Duration::from_millis(2);
+const POLL_MOST: Duration = Duration::from_millis(32);
 /// Entries that are given at once, before what others gave is looked at: a campaign that begins finds thousands.
 const GIVE_MOST: usize = 64;
 /// Of this many bytes, and one entry more.
