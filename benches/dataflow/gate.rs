@@ -2,6 +2,7 @@
 //!
 //! In: campaigns of the port with as many executions as the archive has. Out: a table, and a verdict: coverage within
 //! some points on enough programs, and the same faults on enough. A fault counts if half of the campaigns found it.
+//! Coverage is of statements, as the archive's is (`statements.rs`); what it is of lines and operators stands beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +26,7 @@ const ALL: usize = 17;
 #[derive(Debug)]
 struct Row {
     is_near: bool,
+    is_near_by_lines: bool,
     is_near_by_operators: bool,
     is_same: bool,
     text: String,
@@ -41,7 +43,15 @@ pub(crate) fn print(records: &[Record]) {
                         record.key.arm == guidance && record.key.program == program.name
                     })
                     .collect();
-                (!of.is_empty()).then(|| Row::new(program, archived, &of))
+                let counted: Vec<&Record> = (of.iter().copied())
+                    .filter(|record| record.reached.statements.is_some())
+                    .collect();
+                let left_out = of.len() - counted.len();
+                if left_out > 0 {
+                    let name = program.name;
+                    println!("{name} {guidance}: left out {left_out} campaigns that did not count statements");
+                }
+                (!counted.is_empty()).then(|| Row::new(program, archived, &counted))
             })
             .collect();
         if rows.is_empty() {
@@ -49,9 +59,9 @@ pub(crate) fn print(records: &[Record]) {
         }
         println!("\n**{guidance}** beside the archive\n");
         println!(
-            "| program | seeds | executions | lines | operators | archive | faults | archive | CPU s |"
+            "| program | seeds | executions | statements | lines | operators | archive | our statements | archive's | ratio | faults | archive | CPU s |"
         );
-        println!("| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: |");
+        println!("| --- |{} --- | --- | ---: |", " ---: |".repeat(9));
         rows.iter().for_each(|row| println!("{}", row.text));
         println!("\n{guidance}: {}", verdict(&rows));
     }
@@ -115,6 +125,11 @@ impl Row {
             let of = records.iter().map(|record| percent(share(record)));
             median(&of.collect::<Vec<_>>())
         };
+        let of_statements =
+            |record: &Record| record.reached.statements.expect("others are left out");
+        let statements = median_of(of_statements);
+        let ours = of_statements(records[0]).all;
+        let theirs = program.statements.expect("the archive has it");
         let lines = median_of(|record| record.reached.lines);
         let operators = median_of(|record| record.reached.operators);
         let execs = records.iter().map(|record| record.reached.execs).min();
@@ -144,18 +159,20 @@ impl Row {
         };
         let cpu_s: Vec<f64> = records.iter().map(|record| record.reached.cpu_s).collect();
         let text = format!(
-            "| {} | {} | {}{cut} | {} | {operators:.1} | {:.1} | {} | {} | {:.1} |",
+            "| {} | {} | {}{cut} | {} | {lines:.1} | {operators:.1} | {:.1} | {ours} | {theirs} | {:.2} | {} | {} | {:.1} |",
             program.name.to_uppercase(),
             records.len(),
             grouped(execs),
-            bold(format!("{lines:.1}"), is_near(lines)),
+            bold(format!("{statements:.1}"), is_near(statements)),
             archived.coverage,
+            ours as f64 / theirs as f64,
             bold(or_none(texts), is_same),
             or_none(expected.into_iter().collect()),
             median(&cpu_s),
         );
         Row {
-            is_near: is_near(lines),
+            is_near: is_near(statements),
+            is_near_by_lines: is_near(lines),
             is_near_by_operators: is_near(operators),
             is_same,
             text,
@@ -173,8 +190,9 @@ fn verdict(rows: &[Row]) -> String {
         false => "not passed",
     };
     format!(
-        "coverage within {POINTS} points on {near} of {} ({} by operators), expected {NEAR}; the same faults on {same}, expected {SAME}: {passed}",
+        "statements within {POINTS} points on {near} of {} (lines on {}, operators on {}), expected {NEAR}; the same faults on {same}, expected {SAME}: {passed}",
         rows.len(),
+        count(|row| row.is_near_by_lines),
         count(|row| row.is_near_by_operators),
     )
 }
@@ -205,7 +223,8 @@ mod tests {
         ];
         let whole = row(all);
         assert!(whole.is_near && whole.is_same && !whole.is_near_by_operators);
-        assert!(whole.text.contains("| 36,290 | 93.5 |"), "{}", whole.text);
+        let text = "| 36,290 | 93.5 | 93.5 | 74.8 | 97.1 | 100 | 70 | 1.43 |";
+        assert!(whole.text.contains(text), "{}", whole.text);
         assert!(whole.text.contains("2.4@3 |"), "{}", whole.text);
         let fewer = row(&all[..3]);
         assert!(!fewer.is_same);
@@ -216,7 +235,7 @@ mod tests {
         );
         let text = verdict(&[whole, fewer]);
         assert!(
-            text.starts_with("coverage within 5 points on 2 of 2"),
+            text.starts_with("statements within 5 points on 2 of 2 (lines on 2, operators on 0)"),
             "{text}"
         );
         assert!(
