@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, Variant, guidance};
-use sandglass_guests::Dataflow;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_instrument::{ProbeMap, executed};
@@ -21,11 +20,9 @@ use sandglass_sandbox::{Limits, Options, Sandbox, on_guest_thread};
 
 use crate::Result;
 use crate::programs::Program;
-use crate::statements;
 
 /// A program, compiled.
 pub(crate) struct Prepared {
-    guest: &'static Dataflow,
     target: Arc<Target>,
     /// What its own source is called.
     source: String,
@@ -57,10 +54,8 @@ pub(crate) struct First {
 pub(crate) struct Reached {
     /// Of the program's own source.
     pub(crate) lines: Share,
-    /// Those that were not reached, ascending; none in rows that are older than this.
-    pub(crate) missed: Vec<u32>,
-    /// By the rules of `statements.rs`; nothing in rows that are older than this.
-    pub(crate) statements: Option<Share>,
+    /// Those that were not reached, ascending; nothing in rows that are older than this.
+    pub(crate) missed: Option<Vec<u32>>,
     /// Lines reached by [`Plan::pace`] executions; all if there are no more.
     pub(crate) lines_paced: u64,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
@@ -80,7 +75,6 @@ impl Prepared {
         let module = Module::check(program.name, program.guest().wasm.to_vec(), &limits)?;
         let target = Target::new(module, Options::default(), Reset::Hot)?;
         Ok(Prepared {
-            guest: program.guest(),
             target: Arc::new(target),
             source: format!("{}.rs", program.name),
         })
@@ -133,8 +127,7 @@ impl Prepared {
         let missed = own.lines.iter().filter(|(_, count)| **count == 0);
         Ok(Reached {
             lines,
-            missed: missed.map(|(line, _)| *line).collect(),
-            statements: Some(statements::share(self.guest, &own.lines)?),
+            missed: Some(missed.map(|(line, _)| *line).collect()),
             lines_paced: lines_paced.unwrap_or(lines.reached),
             operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
             valid: engine.stats().valid,
@@ -160,7 +153,6 @@ impl Prepared {
     }
 
     /// Lines of the program's own source that have code, ascending.
-    #[cfg(test)]
     pub(crate) fn lines_with_code(&self) -> Result<Vec<u32>> {
         let program = self.target.program(self.target.campaign_build())?;
         let own = self.own(&vec![0; program.probe_map().probes.len()])?;

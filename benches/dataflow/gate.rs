@@ -10,8 +10,11 @@ use sandglass_benches::println;
 use sandglass_benches::stats::median;
 use sandglass_runtime::cover::Share;
 
+use crate::Result;
+use crate::campaign::Prepared;
 use crate::programs::{Archived, PROGRAMS, Program};
 use crate::record::Record;
+use crate::statements::Statements;
 
 /// Points of coverage that may lie between.
 const POINTS: f64 = 5.0;
@@ -33,27 +36,34 @@ struct Row {
 }
 
 /// Prints a table for each guidance that the archive knows faults of.
-pub(crate) fn print(records: &[Record]) {
+///
+/// Errs if the statements of a program cannot be counted.
+pub(crate) fn print(records: &[Record]) -> Result<()> {
     for guidance in ["depfuzz", "bigfuzz"] {
-        let rows: Vec<Row> = (PROGRAMS.iter())
-            .filter_map(|program| {
-                let archived = program.archived(guidance)?;
-                let of: Vec<&Record> = (records.iter())
-                    .filter(|record| {
-                        record.key.arm == guidance && record.key.program == program.name
-                    })
-                    .collect();
-                let counted: Vec<&Record> = (of.iter().copied())
-                    .filter(|record| record.reached.statements.is_some())
-                    .collect();
-                let left_out = of.len() - counted.len();
-                if left_out > 0 {
-                    let name = program.name;
-                    println!("{name} {guidance}: left out {left_out} campaigns that did not count statements");
-                }
-                (!counted.is_empty()).then(|| Row::new(program, archived, &counted))
-            })
-            .collect();
+        let mut rows = Vec::new();
+        for program in PROGRAMS {
+            let Some(archived) = program.archived(guidance) else {
+                continue;
+            };
+            let of: Vec<&Record> = (records.iter())
+                .filter(|record| record.key.arm == guidance && record.key.program == program.name)
+                .collect();
+            let counted: Vec<&Record> = (of.iter().copied())
+                .filter(|record| record.reached.missed.is_some())
+                .collect();
+            let left_out = of.len() - counted.len();
+            if left_out > 0 {
+                let name = program.name;
+                println!(
+                    "{name} {guidance}: left out {left_out} campaigns without the lines that they missed"
+                );
+            }
+            if !counted.is_empty() {
+                let lines = Prepared::new(program)?.lines_with_code()?;
+                let statements = Statements::new(program.guest(), &lines)?;
+                rows.push(Row::new(program, &statements, archived, &counted));
+            }
+        }
         if rows.is_empty() {
             continue;
         }
@@ -65,6 +75,7 @@ pub(crate) fn print(records: &[Record]) {
         rows.iter().for_each(|row| println!("{}", row.text));
         println!("\n{guidance}: {}", verdict(&rows));
     }
+    Ok(())
 }
 
 /// Faults that at least half of the campaigns found before so many executions; with each, how many did, and the
@@ -120,15 +131,23 @@ pub(crate) fn percent(share: Share) -> f64 {
 }
 
 impl Row {
-    fn new(program: &Program, archived: &Archived, records: &[&Record]) -> Row {
+    fn new(
+        program: &Program,
+        statements: &Statements,
+        archived: &Archived,
+        records: &[&Record],
+    ) -> Row {
         let median_of = |share: fn(&Record) -> Share| {
             let of = records.iter().map(|record| percent(share(record)));
             median(&of.collect::<Vec<_>>())
         };
-        let of_statements =
-            |record: &Record| record.reached.statements.expect("others are left out");
-        let statements = median_of(of_statements);
-        let ours = of_statements(records[0]).all;
+        let of_statements = |record: &&Record| {
+            let missed = record.reached.missed.as_ref().expect("others are left out");
+            statements.share(missed)
+        };
+        let shares: Vec<Share> = records.iter().map(of_statements).collect();
+        let statements = median(&shares.iter().copied().map(percent).collect::<Vec<_>>());
+        let ours = shares[0].all;
         let theirs = program.statements.expect("the archive has it");
         let lines = median_of(|record| record.reached.lines);
         let operators = median_of(|record| record.reached.operators);

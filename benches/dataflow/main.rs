@@ -62,7 +62,7 @@ fn main() -> Result<()> {
                 all.extend(Record::all(&path)?);
             }
             let all = alike::alike(all, &wanted)?;
-            gate::print(&all);
+            gate::print(&all)?;
             compare::print(&all, &of);
             Ok(())
         }

@@ -57,7 +57,6 @@ impl Record {
             "execs": reached.execs, "valid": reached.valid,
             "lines": [reached.lines.reached, reached.lines.all],
             "lines_paced": reached.lines_paced, "missed": reached.missed,
-            "statements": reached.statements.map(|share| [share.reached, share.all]),
             "operators": [reached.operators.reached, reached.operators.all],
             "faults": faults, "cpu_s": reached.cpu_s, "state_hash": reached.state_hash,
         })
@@ -86,10 +85,10 @@ impl Record {
             },
             reached: Reached {
                 lines: share("lines")?,
-                missed: (object["missed"].as_array().into_iter().flatten())
-                    .map(|line| line.as_u64()?.try_into().ok())
-                    .collect::<Option<_>>()?,
-                statements: share("statements"),
+                missed: match &object["missed"] {
+                    Value::Null => None,
+                    missed => Some(serde_json::from_value(missed.clone()).ok()?),
+                },
                 lines_paced: number("lines_paced")?,
                 operators: share("operators")?,
                 faults: object["faults"]
@@ -159,11 +158,7 @@ pub(crate) mod tests {
                     all: 100,
                 },
                 lines_paced: lines,
-                missed: Vec::new(),
-                statements: Some(Share {
-                    reached: lines,
-                    all: 100,
-                }),
+                missed: Some(vec![11]),
                 operators: Share {
                     reached: 4 * lines,
                     all: 500,
@@ -187,9 +182,9 @@ pub(crate) mod tests {
         assert_eq!(Record::read(&object), Some(record));
         // As rows were before statements were counted.
         let fields = object.as_object_mut().expect("it is one");
-        fields.retain(|key, _| key != "statements" && key != "missed");
+        fields.remove("missed");
         let old = Record::read(&object).expect("it is still read");
-        assert_eq!(old.reached.statements, None);
+        assert_eq!(old.reached.missed, None);
         object["program"] = "p99".into();
         assert_eq!(Record::read(&object), None);
     }

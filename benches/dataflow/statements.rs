@@ -32,9 +32,10 @@
 //! - A `()` for an `else` that is not there has run here once the condition has.
 //!
 //! A statement lies where it starts, that of a method at the method's name, that of a branch where its first statement does. If that
-//! line has no code, then where the innermost expression around it starts that has: constants in branches are often chosen without one.
+//! line has no code, then where the innermost expression around it starts that has, or else what runs
+//! before that in its block, or after: constants in branches are often chosen without any, and `group_by_key` may be inlined whole.
 
-use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use sandglass_guests::Dataflow;
 use sandglass_runtime::cover::Share;
@@ -53,50 +54,47 @@ const TRANSPARENT: [&str; 4] = ["clone", "to_owned", "iter", "into_iter"];
 /// `collect()` at the end of a chain makes all of the chain one statement.) So here they do not count either.
 const WITHOUT_FAULTS: &str = "p6";
 
-/// Statements of a program by line, ascending: each on a line that has code.
-///
-/// Errs if there is something in its source that has no rule, or a statement without any code.
-pub(crate) fn weights(
-    program: &Dataflow,
-    has_code: impl Fn(u32) -> bool,
-) -> Result<BTreeMap<u32, u64>> {
-    let mut weights = BTreeMap::new();
-    for statement in statements(program.source)? {
-        if statement.is_fault && program.name == WITHOUT_FAULTS {
-            continue;
-        }
-        let own = statement.lines.iter().find(|line| has_code(**line));
-        let own = own.ok_or_else(|| {
-            let at = statement.lines[0];
-            format!(
-                "{}.rs:{at}: a statement, and no code there or around it",
-                program.name
-            )
-        })?;
-        *weights.entry(*own).or_insert(0) += 1;
-    }
-    Ok(weights)
-}
+/// The statements of a program: of each, lines with code of which any shows, by running, that it ran.
+pub(crate) struct Statements(Vec<Vec<u32>>);
 
-/// How many of a program's statements ran, by how often each line that has code did.
-///
-/// Errs as [`weights`] does.
-pub(crate) fn share(program: &Dataflow, lines: &BTreeMap<u32, u64>) -> Result<Share> {
-    let mut share = Share::default();
-    for (line, weight) in weights(program, |line| lines.contains_key(&line))? {
-        share.all += weight;
-        if lines[&line] > 0 {
-            share.reached += weight;
+impl Statements {
+    /// Of a program whose module has code for these lines.
+    ///
+    /// Errs if there is something in its source that has no rule, or a statement without any code.
+    pub(crate) fn new(program: &Dataflow, lines: &[u32]) -> Result<Statements> {
+        let has_code = |place: &RangeInclusive<u32>| -> Option<Vec<u32>> {
+            let within = lines.iter().copied().filter(|line| place.contains(line));
+            Some(within.collect()).filter(|within: &Vec<u32>| !within.is_empty())
+        };
+        let mut all = Vec::new();
+        for statement in statements(program.source)? {
+            if statement.is_fault && program.name == WITHOUT_FAULTS {
+                continue;
+            }
+            let shown = statement.places.iter().find_map(has_code);
+            all.push(shown.ok_or_else(|| {
+                let (name, at) = (program.name, statement.places[0].start());
+                format!("{name}.rs:{at}: a statement, and no code there or around it")
+            })?);
+        }
+        Ok(Statements(all))
+    }
+
+    /// How many ran, if these lines with code did not.
+    pub(crate) fn share(&self, missed: &[u32]) -> Share {
+        let ran = |shown: &&Vec<u32>| shown.iter().any(|line| !missed.contains(line));
+        Share {
+            reached: self.0.iter().filter(ran).count() as u64,
+            all: self.0.len() as u64,
         }
     }
-    Ok(share)
 }
 
 /// One statement.
 #[derive(Debug, PartialEq)]
 struct Statement {
-    /// Where it starts, and then where the expressions around it do, innermost first.
-    lines: Vec<u32>,
+    /// Where it starts; and then, innermost first, what is around it. The first of these places that has code is its own.
+    places: Vec<RangeInclusive<u32>>,
     /// Whether it is a fault, or the branch that has nothing else.
     is_fault: bool,
 }
@@ -114,8 +112,8 @@ fn statements(source: &str) -> Result<Vec<Statement>> {
 #[derive(Default)]
 struct Walk {
     found: Vec<Statement>,
-    /// Where the expressions start that it is in, outermost first.
-    around: Vec<u32>,
+    /// Places around what comes next, outermost first.
+    around: Vec<RangeInclusive<u32>>,
 }
 
 impl Walk {
@@ -129,7 +127,16 @@ impl Walk {
     }
 
     fn block(&mut self, block: &Block) -> Result<()> {
-        block.stmts.iter().try_for_each(|part| self.part(part))
+        let around = self.around.len();
+        // Last of all, what runs later.
+        let later = block.stmts.iter().rev().flat_map(|part| head(part).rev());
+        self.around.extend(later.map(only));
+        for part in &block.stmts {
+            self.part(part)?;
+            self.around.extend(head(part).map(only));
+        }
+        self.around.truncate(around);
+        Ok(())
     }
 
     fn part(&mut self, part: &Stmt) -> Result<()> {
@@ -173,7 +180,13 @@ impl Walk {
             Expr::Macro(of) => self.of_macro(at, &of.mac)?,
             Expr::If(of) if is_check(of) => {}
             Expr::If(of) => self.of_if(at, of)?,
-            Expr::Closure(closure) => self.expr(&closure.body)?,
+            Expr::Closure(closure) => {
+                // Its first line is of the call that it is handed to.
+                let around = self.around.len();
+                self.around.push(at + 1..=end(expr));
+                self.expr(&closure.body)?;
+                self.around.truncate(around);
+            }
             Expr::Block(block) => self.block(&block.block)?,
             Expr::Assign(assign) if is_constant(&assign.left) => self.expr(&assign.right)?,
             Expr::Return(of) => of.expr.as_ref().map_or(Ok(()), |expr| self.expr(expr))?,
@@ -225,7 +238,13 @@ impl Walk {
     }
 
     fn of_if(&mut self, at: u32, of: &ExprIf) -> Result<()> {
+        let around = self.around.len();
+        if of.else_branch.is_some() {
+            // After the condition one of the branches runs.
+            self.around.push(at + 1..=end(of));
+        }
         self.expr(&of.cond)?;
+        self.around.truncate(around);
         self.branch(at, &of.then_branch)?;
         match &of.else_branch {
             // `()`, and its branch.
@@ -271,7 +290,7 @@ impl Walk {
 
     /// Goes on within an expression that starts here.
     fn within(&mut self, line: u32, go_on: impl FnOnce(&mut Walk) -> Result<()>) -> Result<()> {
-        self.around.push(line);
+        self.around.push(only(line));
         let end = go_on(self);
         self.around.pop();
         end
@@ -282,9 +301,9 @@ impl Walk {
     }
 
     fn count_as(&mut self, line: u32, is_fault: bool) {
-        let around = self.around.iter().rev().copied();
+        let around = self.around.iter().rev().cloned();
         self.found.push(Statement {
-            lines: [line].into_iter().chain(around).collect(),
+            places: [only(line)].into_iter().chain(around).collect(),
             is_fault,
         });
     }
@@ -383,6 +402,28 @@ fn first(block: &Block) -> Option<u32> {
     block.stmts.first().map(line)
 }
 
+fn only(line: u32) -> RangeInclusive<u32> {
+    line..=line
+}
+
+/// Lines from the start of a statement to the name of its last method.
+fn head(part: &Stmt) -> RangeInclusive<u32> {
+    let expr = match part {
+        Stmt::Local(local) => local.init.as_ref().map(|init| &*init.expr),
+        Stmt::Expr(expr, _) => Some(expr),
+        _ => None,
+    };
+    let end = match expr {
+        Some(Expr::MethodCall(call)) => line(&call.method),
+        _ => line(part),
+    };
+    line(part)..=end
+}
+
+fn end(of: &impl Spanned) -> u32 {
+    of.span().end().line as u32
+}
+
 fn line(of: &impl Spanned) -> u32 {
     of.span().start().line as u32
 }
@@ -401,7 +442,7 @@ mod tests {
     fn by_line(source: &str) -> BTreeMap<u32, usize> {
         let mut all = BTreeMap::new();
         for statement in statements(source).expect("there are rules for all of it") {
-            *all.entry(statement.lines[0]).or_default() += 1;
+            *all.entry(*statement.places[0].start()).or_default() += 1;
         }
         all
     }
@@ -453,8 +494,17 @@ mod tests {
             found.iter().filter(|statement| statement.is_fault).count(),
             2
         );
-        let last = &found[found.len() - 1];
-        assert_eq!(last.lines, [9, 9, 5, 4, 4, 2, 2]);
+        let starts = |nth: usize| found[nth].places.clone();
+        // The number at the end: itself, the `if`, what is in the closure, and the lines of the call.
+        let last = starts(found.len() - 1);
+        let mut last = last.iter().filter(|place| **place != (5..=5));
+        assert_eq!(last.next(), Some(&(9..=9)));
+        assert!(last.any(|place| *place == (5..=11)));
+        // The condition: the branches rather than what is around it.
+        let condition = starts(1);
+        let branches = condition.iter().position(|place| *place == (6..=10));
+        let call = condition.iter().position(|place| *place == (4..=4));
+        assert!(branches.is_some() && branches < call);
     }
 
     #[test]
@@ -477,7 +527,11 @@ mod tests {
             let has_code = |line| lines.contains(&line);
             let all = statements(program.guest().source).expect("there are rules for all of it");
             let faults = all.iter().filter(|statement| statement.is_fault);
-            assert!(faults.clone().all(|fault| has_code(fault.lines[0])));
+            assert!(
+                faults
+                    .clone()
+                    .all(|fault| has_code(*fault.places[0].start()))
+            );
             let guest = program.guest();
             let ids = guest.faults.len() + guest.infeasible.len();
             assert_eq!(faults.clone().count(), 2 * ids, "{}", program.name);
@@ -485,10 +539,13 @@ mod tests {
                 WITHOUT_FAULTS => faults.count(),
                 _ => 0,
             };
-            let weights = weights(guest, has_code).expect("all of them have code");
-            assert!(weights.keys().all(|line| has_code(*line)));
-            let sum: u64 = weights.values().sum();
-            assert_eq!(sum as usize, all.len() - left_out, "{}", program.name);
+            let counted = Statements::new(guest, &lines).expect("all of them have code");
+            let shown = counted.0.iter().flatten();
+            assert!(shown.clone().all(|line| has_code(*line)));
+            assert_eq!(counted.0.len(), all.len() - left_out, "{}", program.name);
+            assert_eq!(counted.share(&lines).reached, 0);
+            let share = counted.share(&[]);
+            assert_eq!(share.reached, share.all);
         }
     }
 }
