@@ -158,7 +158,7 @@ pub(crate) mod tests {
                     all: 100,
                 },
                 lines_paced: lines,
-                missed: Some(vec![11]),
+                missed: Some(vec![13]),
                 operators: Share {
                     reached: 4 * lines,
                     all: 500,

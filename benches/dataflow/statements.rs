@@ -1,9 +1,9 @@
-//! Statements: how many of them, as scoverage counts, lie on each line of a dataflow program.
+//! Statements: how many of a dataflow program's there are, as scoverage counts, and how many of them ran.
 //!
-//! In: a source in Rust, and which of its lines have code. Out: for each line a weight. The archive that the gate compares
-//! with is of statements of programs in Scala; lines are another unit, in which a fault has one of ten, say, where it has
-//! two of forty there. This is by the rules of scoverage's plugin (`process` in `ScoveragePlugin.scala`, 2.0, Scala 2.12),
-//! written down before anything was counted with them:
+//! In: a source in Rust, which of its lines have code, and which of those did not run. Out: how many statements ran. The
+//! archive that the gate compares with is of statements of programs in Scala; lines are another unit, in which a fault has one
+//! of ten, say, where it has two of forty there. This is by the rules of scoverage's plugin (`process` in
+//! `ScoveragePlugin.scala`, 2.0, Scala 2.12), written down before anything was counted with them:
 //!
 //! | in Scala | statements | here |
 //! | --- | --- | --- |
@@ -31,19 +31,20 @@
 //! - What a class, an object and implicit arguments have (class tags, orderings) is not in our sources at all, nor is `const`.
 //! - A `()` for an `else` that is not there has run here once the condition has.
 //!
-//! A statement lies where it starts, that of a method at the method's name, that of a branch where its first statement does. If that
-//! line has no code, then where the innermost expression around it starts that has, or else what runs
-//! before that in its block, or after: constants in branches are often chosen without any, and `group_by_key` may be inlined whole.
+//! A statement lies where it starts, that of a method at the method's name, that of a branch where its first statement does; and it
+//! ran if that line did. If the line has no code (constants are often chosen without any, and `group_by_key` may be inlined
+//! whole), the nearest place around it that has stands for it: a condition's branches, of which one runs after it; where the
+//! expression around it starts; what runs before it in its block, or after; all of its closure; and then the same for what is
+//! around that.
 
 use std::ops::RangeInclusive;
 
+use sandglass_benches::Error;
 use sandglass_guests::Dataflow;
 use sandglass_runtime::cover::Share;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Block, Expr, ExprIf, ExprMethodCall, Item, Lit, Macro, Stmt, Token, UnOp};
-
-use sandglass_benches::Error;
 
 use crate::Result;
 
@@ -434,6 +435,8 @@ fn unknown(line: u32, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::campaign::Prepared;
     use crate::programs::PROGRAMS;
@@ -501,7 +504,7 @@ mod tests {
         assert_eq!(last.next(), Some(&(9..=9)));
         assert!(last.any(|place| *place == (5..=11)));
         // The condition: the branches rather than what is around it.
-        let condition = starts(1);
+        let condition = starts(2);
         let branches = condition.iter().position(|place| *place == (6..=10));
         let call = condition.iter().position(|place| *place == (4..=4));
         assert!(branches.is_some() && branches < call);
