@@ -143,7 +143,7 @@ impl Row {
         };
         let of_statements = |record: &&Record| {
             let missed = record.reached.missed.as_ref().expect("others are left out");
-            statements.share(missed)
+            statements.share(missed, &record.reached.faults)
         };
         let shares: Vec<Share> = records.iter().map(of_statements).collect();
         let statements = median(&shares.iter().copied().map(percent).collect::<Vec<_>>());

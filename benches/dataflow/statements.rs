@@ -35,8 +35,9 @@
 //! ran if that line did. If the line has no code (constants are often chosen without any, and `group_by_key` may be inlined
 //! whole), the nearest place around it that has stands for it: a condition's branches, of which one runs after it; where the
 //! expression around it starts; what runs before it in its block, or after; all of its closure; and then the same for what is
-//! around that.
+//! around that. A fault ran if it was found.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use sandglass_benches::Error;
@@ -55,8 +56,16 @@ const TRANSPARENT: [&str; 4] = ["clone", "to_owned", "iter", "into_iter"];
 /// `collect()` at the end of a chain makes all of the chain one statement.) So here they do not count either.
 const WITHOUT_FAULTS: &str = "p6";
 
-/// The statements of a program: of each, lines with code of which any shows, by running, that it ran.
-pub(crate) struct Statements(Vec<Vec<u32>>);
+/// The statements of a program.
+pub(crate) struct Statements(Vec<Shown>);
+
+/// What shows that a statement ran.
+enum Shown {
+    /// That any of these lines did.
+    Lines(Vec<u32>),
+    /// That this fault was found: compilers give code of its line to what runs anyway.
+    Fault(String),
+}
 
 impl Statements {
     /// Of a program whose module has code for these lines.
@@ -69,21 +78,27 @@ impl Statements {
         };
         let mut all = Vec::new();
         for statement in statements(program.source)? {
-            if statement.is_fault && program.name == WITHOUT_FAULTS {
+            if let Some(fault) = statement.fault {
+                if program.name != WITHOUT_FAULTS {
+                    all.push(Shown::Fault(fault));
+                }
                 continue;
             }
             let shown = statement.places.iter().find_map(has_code);
-            all.push(shown.ok_or_else(|| {
+            all.push(Shown::Lines(shown.ok_or_else(|| {
                 let (name, at) = (program.name, statement.places[0].start());
                 format!("{name}.rs:{at}: a statement, and no code there or around it")
-            })?);
+            })?));
         }
         Ok(Statements(all))
     }
 
-    /// How many ran, if these lines with code did not.
-    pub(crate) fn share(&self, missed: &[u32]) -> Share {
-        let ran = |shown: &&Vec<u32>| shown.iter().any(|line| !missed.contains(line));
+    /// How many ran, if these lines with code did not, and these faults were found.
+    pub(crate) fn share<T>(&self, missed: &[u32], found: &BTreeMap<String, T>) -> Share {
+        let ran = |shown: &&Shown| match shown {
+            Shown::Lines(lines) => lines.iter().any(|line| !missed.contains(line)),
+            Shown::Fault(fault) => found.contains_key(fault),
+        };
         Share {
             reached: self.0.iter().filter(ran).count() as u64,
             all: self.0.len() as u64,
@@ -96,8 +111,8 @@ impl Statements {
 struct Statement {
     /// Where it starts; and then, innermost first, what is around it. The first of these places that has code is its own.
     places: Vec<RangeInclusive<u32>>,
-    /// Whether it is a fault, or the branch that has nothing else.
-    is_fault: bool,
+    /// If it is a fault, or the branch that has nothing else, which.
+    fault: Option<String>,
 }
 
 /// All statements of a source, in its order.
@@ -177,7 +192,7 @@ impl Walk {
             Expr::Lit(_) => self.count(at),
             Expr::Tuple(tuple) if tuple.elems.is_empty() => self.count(at),
             Expr::Unary(unary) if is_literal(&unary.expr) => self.count(at),
-            Expr::Call(_) if is_fault(expr) => self.count_as(at, true),
+            Expr::Call(_) if fault(expr).is_some() => self.count_as(at, fault(expr)),
             Expr::Macro(of) => self.of_macro(at, &of.mac)?,
             Expr::If(of) if is_check(of) => {}
             Expr::If(of) => self.of_if(at, of)?,
@@ -225,7 +240,7 @@ impl Walk {
         self.within(line(expr), |walk| {
             match (transparent(expr).or(selected(expr)), application(expr)) {
                 (Some(inner), _) => walk.applied(inner),
-                (_, Some(of)) if !is_fault(expr) => walk.within_application(&of),
+                (_, Some(of)) if fault(expr).is_none() => walk.within_application(&of),
                 _ => walk.of_expr(expr),
             }
         })
@@ -263,8 +278,11 @@ impl Walk {
 
     /// A branch of an `if` that starts at a line.
     fn branch(&mut self, at: u32, block: &Block) -> Result<()> {
-        let is_only_fault = matches!(&block.stmts[..], [Stmt::Expr(expr, _)] if is_fault(expr));
-        self.count_as(first(block).unwrap_or(at), is_only_fault);
+        let only = match &block.stmts[..] {
+            [Stmt::Expr(expr, _)] => fault(expr),
+            _ => None,
+        };
+        self.count_as(first(block).unwrap_or(at), only);
         self.block(block)
     }
 
@@ -298,14 +316,14 @@ impl Walk {
     }
 
     fn count(&mut self, line: u32) {
-        self.count_as(line, false);
+        self.count_as(line, None);
     }
 
-    fn count_as(&mut self, line: u32, is_fault: bool) {
+    fn count_as(&mut self, line: u32, fault: Option<String>) {
         let around = self.around.iter().rev().cloned();
         self.found.push(Statement {
             places: [only(line)].into_iter().chain(around).collect(),
-            is_fault,
+            fault,
         });
     }
 }
@@ -387,8 +405,18 @@ fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Lit(_))
 }
 
-fn is_fault(expr: &Expr) -> bool {
-    matches!(expr, Expr::Call(call) if matches!(&*call.func, Expr::Path(path) if path.path.is_ident("fault")))
+/// The fault that a call triggers.
+fn fault(expr: &Expr) -> Option<String> {
+    let Expr::Call(call) = expr else {
+        return None;
+    };
+    match (&*call.func, call.args.first()) {
+        (Expr::Path(path), Some(Expr::Lit(of))) if path.path.is_ident("fault") => match &of.lit {
+            Lit::Str(id) => Some(id.value()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether it does nothing but panic.
@@ -435,8 +463,6 @@ fn unknown(line: u32, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::campaign::Prepared;
     use crate::programs::PROGRAMS;
@@ -494,7 +520,10 @@ mod tests {
         assert_eq!(of_body(body), [(3, 1), (4, 1), (5, 1), (7, 2), (9, 2)]);
         let found = statements(&format!("fn f() {{\n{body}\n}}")).expect("there are rules for it");
         assert_eq!(
-            found.iter().filter(|statement| statement.is_fault).count(),
+            found
+                .iter()
+                .filter(|statement| statement.fault.is_some())
+                .count(),
             2
         );
         let starts = |nth: usize| found[nth].places.clone();
@@ -529,7 +558,7 @@ mod tests {
             let lines = prepared.lines_with_code().expect("it has lines");
             let has_code = |line| lines.contains(&line);
             let all = statements(program.guest().source).expect("there are rules for all of it");
-            let faults = all.iter().filter(|statement| statement.is_fault);
+            let faults = all.iter().filter(|statement| statement.fault.is_some());
             assert!(
                 faults
                     .clone()
@@ -543,12 +572,14 @@ mod tests {
                 _ => 0,
             };
             let counted = Statements::new(guest, &lines).expect("all of them have code");
-            let shown = counted.0.iter().flatten();
-            assert!(shown.clone().all(|line| has_code(*line)));
             assert_eq!(counted.0.len(), all.len() - left_out, "{}", program.name);
-            assert_eq!(counted.share(&lines).reached, 0);
-            let share = counted.share(&[]);
-            assert_eq!(share.reached, share.all);
+            let none = BTreeMap::<String, ()>::new();
+            assert_eq!(counted.share(&lines, &none).reached, 0);
+            let known = guest.faults.iter().map(|(fault, _)| *fault);
+            let known = known.chain(guest.infeasible.iter().copied());
+            let found = known.map(|fault| (fault.to_owned(), ())).collect();
+            let share = counted.share(&[], &found);
+            assert_eq!(share.reached, share.all, "{}", program.name);
         }
     }
 }
