@@ -13,7 +13,7 @@ use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_instrument::{ProbeMap, executed};
 use sandglass_runtime::campaign::workers::{Pool, Stop};
-use sandglass_runtime::cover::{Cover, Share};
+use sandglass_runtime::cover::{Cover, FileCover, Share};
 use sandglass_runtime::said::Said;
 use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, Sandbox, on_guest_thread};
@@ -54,6 +54,8 @@ pub(crate) struct First {
 pub(crate) struct Reached {
     /// Of the program's own source.
     pub(crate) lines: Share,
+    /// Those that were not reached, ascending; nothing in rows that are older than this.
+    pub(crate) missed: Option<Vec<u32>>,
     /// Lines reached by [`Plan::pace`] executions; all if there are no more.
     pub(crate) lines_paced: u64,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
@@ -99,7 +101,7 @@ impl Prepared {
         while engine.stats().execs < plan.execs {
             let done = engine.stats().execs;
             if done == plan.pace {
-                lines_paced = Some(self.lines(&collector)?.reached);
+                lines_paced = Some(self.own(&collector.counts)?.lines_share().reached);
             }
             let end = match done < plan.pace {
                 true => plan.execs.min(plan.pace),
@@ -120,9 +122,12 @@ impl Prepared {
         }
         let program = self.target.program(self.target.campaign_build())?;
         let wasm = &self.target.module.wasm;
-        let lines = self.lines(&collector)?;
+        let own = self.own(&collector.counts)?;
+        let lines = own.lines_share();
+        let missed = own.lines.iter().filter(|(_, count)| **count == 0);
         Ok(Reached {
             lines,
+            missed: Some(missed.map(|(line, _)| *line).collect()),
             lines_paced: lines_paced.unwrap_or(lines.reached),
             operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
             valid: engine.stats().valid,
@@ -133,17 +138,25 @@ impl Prepared {
         })
     }
 
-    /// Lines of the program's own source.
-    fn lines(&self, collector: &Collector) -> Result<Share> {
+    /// What counts by probe reach of the program's own source.
+    fn own(&self, counts: &[u64]) -> Result<FileCover> {
         let program = self.target.program(self.target.campaign_build())?;
         let wasm = &self.target.module.wasm;
-        let cover = Cover::new(wasm, program.probe_map(), &collector.counts)?;
-        let mut own = (cover.files.iter()).filter(|(path, _)| is_called(path, &self.source));
+        let cover = Cover::new(wasm, program.probe_map(), counts)?;
+        let paths: Vec<_> = cover.files.keys().cloned().collect();
+        let files = cover.files.into_iter();
+        let mut own = files.filter(|(path, _)| is_called(path, &self.source));
         let (Some((_, file)), None) = (own.next(), own.next()) else {
-            let paths: Vec<_> = cover.files.keys().collect();
             return Err(format!("not one file is called {}: {paths:?}", self.source).into());
         };
-        Ok(file.lines_share())
+        Ok(file)
+    }
+
+    /// Lines of the program's own source that have code, ascending.
+    pub(crate) fn lines_with_code(&self) -> Result<Vec<u32>> {
+        let program = self.target.program(self.target.campaign_build())?;
+        let own = self.own(&vec![0; program.probe_map().probes.len()])?;
+        Ok(own.lines.into_keys().collect())
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In: campaigns of the port with as many executions as the archive has. Out: a table, and a verdict: coverage within
 //! some points on enough programs, and the same faults on enough. A fault counts if half of the campaigns found it.
+//! Coverage is of statements, as the archive's is (`statements.rs`); what it is of lines and operators stands beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +10,11 @@ use sandglass_benches::println;
 use sandglass_benches::stats::median;
 use sandglass_runtime::cover::Share;
 
+use crate::Result;
+use crate::campaign::Prepared;
 use crate::programs::{Archived, PROGRAMS, Program};
 use crate::record::Record;
+use crate::statements::Statements;
 
 /// Points of coverage that may lie between.
 const POINTS: f64 = 5.0;
@@ -25,36 +29,53 @@ const ALL: usize = 17;
 #[derive(Debug)]
 struct Row {
     is_near: bool,
+    is_near_by_lines: bool,
     is_near_by_operators: bool,
     is_same: bool,
     text: String,
 }
 
 /// Prints a table for each guidance that the archive knows faults of.
-pub(crate) fn print(records: &[Record]) {
+///
+/// Errs if the statements of a program cannot be counted.
+pub(crate) fn print(records: &[Record]) -> Result<()> {
     for guidance in ["depfuzz", "bigfuzz"] {
-        let rows: Vec<Row> = (PROGRAMS.iter())
-            .filter_map(|program| {
-                let archived = program.archived(guidance)?;
-                let of: Vec<&Record> = (records.iter())
-                    .filter(|record| {
-                        record.key.arm == guidance && record.key.program == program.name
-                    })
-                    .collect();
-                (!of.is_empty()).then(|| Row::new(program, archived, &of))
-            })
-            .collect();
+        let mut rows = Vec::new();
+        for program in PROGRAMS {
+            let Some(archived) = program.archived(guidance) else {
+                continue;
+            };
+            let of: Vec<&Record> = (records.iter())
+                .filter(|record| record.key.arm == guidance && record.key.program == program.name)
+                .collect();
+            let counted: Vec<&Record> = (of.iter().copied())
+                .filter(|record| record.reached.missed.is_some())
+                .collect();
+            let left_out = of.len() - counted.len();
+            if left_out > 0 {
+                let name = program.name;
+                println!(
+                    "{name} {guidance}: left out {left_out} campaigns without the lines that they missed"
+                );
+            }
+            if !counted.is_empty() {
+                let lines = Prepared::new(program)?.lines_with_code()?;
+                let statements = Statements::new(program.guest(), &lines)?;
+                rows.push(Row::new(program, &statements, archived, &counted));
+            }
+        }
         if rows.is_empty() {
             continue;
         }
         println!("\n**{guidance}** beside the archive\n");
         println!(
-            "| program | seeds | executions | lines | operators | archive | faults | archive | CPU s |"
+            "| program | seeds | executions | statements | lines | operators | archive | our statements | archive's | ratio | faults | archive | CPU s |"
         );
-        println!("| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: |");
+        println!("| --- |{} --- | --- | ---: |", " ---: |".repeat(9));
         rows.iter().for_each(|row| println!("{}", row.text));
         println!("\n{guidance}: {}", verdict(&rows));
     }
+    Ok(())
 }
 
 /// Faults that at least half of the campaigns found before so many executions; with each, how many did, and the
@@ -110,11 +131,24 @@ pub(crate) fn percent(share: Share) -> f64 {
 }
 
 impl Row {
-    fn new(program: &Program, archived: &Archived, records: &[&Record]) -> Row {
+    fn new(
+        program: &Program,
+        statements: &Statements,
+        archived: &Archived,
+        records: &[&Record],
+    ) -> Row {
         let median_of = |share: fn(&Record) -> Share| {
             let of = records.iter().map(|record| percent(share(record)));
             median(&of.collect::<Vec<_>>())
         };
+        let of_statements = |record: &&Record| {
+            let missed = record.reached.missed.as_ref().expect("others are left out");
+            statements.share(missed, &record.reached.faults)
+        };
+        let shares: Vec<Share> = records.iter().map(of_statements).collect();
+        let statements = median(&shares.iter().copied().map(percent).collect::<Vec<_>>());
+        let ours = shares[0].all;
+        let theirs = program.statements.expect("the archive has it");
         let lines = median_of(|record| record.reached.lines);
         let operators = median_of(|record| record.reached.operators);
         let execs = records.iter().map(|record| record.reached.execs).min();
@@ -144,18 +178,20 @@ impl Row {
         };
         let cpu_s: Vec<f64> = records.iter().map(|record| record.reached.cpu_s).collect();
         let text = format!(
-            "| {} | {} | {}{cut} | {} | {operators:.1} | {:.1} | {} | {} | {:.1} |",
+            "| {} | {} | {}{cut} | {} | {lines:.1} | {operators:.1} | {:.1} | {ours} | {theirs} | {:.2} | {} | {} | {:.1} |",
             program.name.to_uppercase(),
             records.len(),
             grouped(execs),
-            bold(format!("{lines:.1}"), is_near(lines)),
+            bold(format!("{statements:.1}"), is_near(statements)),
             archived.coverage,
+            ours as f64 / theirs as f64,
             bold(or_none(texts), is_same),
             or_none(expected.into_iter().collect()),
             median(&cpu_s),
         );
         Row {
-            is_near: is_near(lines),
+            is_near: is_near(statements),
+            is_near_by_lines: is_near(lines),
             is_near_by_operators: is_near(operators),
             is_same,
             text,
@@ -173,8 +209,9 @@ fn verdict(rows: &[Row]) -> String {
         false => "not passed",
     };
     format!(
-        "coverage within {POINTS} points on {near} of {} ({} by operators), expected {NEAR}; the same faults on {same}, expected {SAME}: {passed}",
+        "statements within {POINTS} points on {near} of {} (lines on {}, operators on {}), expected {NEAR}; the same faults on {same}, expected {SAME}: {passed}",
         rows.len(),
+        count(|row| row.is_near_by_lines),
         count(|row| row.is_near_by_operators),
     )
 }
@@ -192,7 +229,15 @@ mod tests {
             .collect();
         let p2 = find("p2").expect("it is one of them");
         let archived = p2.archived("depfuzz").expect("it has a row");
-        Row::new(p2, archived, &records.iter().collect::<Vec<_>>())
+        let lines: Vec<u32> = (1..100).collect();
+        let statements =
+            Statements::new(p2.guest(), &lines).expect("there are rules for all of it");
+        Row::new(
+            p2,
+            &statements,
+            archived,
+            &records.iter().collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -205,7 +250,9 @@ mod tests {
         ];
         let whole = row(all);
         assert!(whole.is_near && whole.is_same && !whole.is_near_by_operators);
-        assert!(whole.text.contains("| 36,290 | 93.5 |"), "{}", whole.text);
+        // Without the three statements of line 13.
+        let text = "| 36,290 | 94.0 | 93.5 | 74.8 | 97.1 | 50 | 70 | 0.71 |";
+        assert!(whole.text.contains(text), "{}", whole.text);
         assert!(whole.text.contains("2.4@3 |"), "{}", whole.text);
         let fewer = row(&all[..3]);
         assert!(!fewer.is_same);
@@ -216,7 +263,7 @@ mod tests {
         );
         let text = verdict(&[whole, fewer]);
         assert!(
-            text.starts_with("coverage within 5 points on 2 of 2"),
+            text.starts_with("statements within 5 points on 2 of 2 (lines on 2, operators on 0)"),
             "{text}"
         );
         assert!(

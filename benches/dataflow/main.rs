@@ -6,7 +6,7 @@
 //!   (`compare.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`).
 //!
 //! `cargo run --release --workspace --bin dataflow -- run --seeds 20` is the whole evaluation, of days; stopped, the same
-//! command goes on with it. Limit: the archive is of one campaign each, of statements where ours are lines.
+//! command goes on with it. Limit: the archive is of one campaign each, of statements in Scala (`statements.rs`).
 
 mod alike;
 mod campaign;
@@ -16,6 +16,7 @@ mod programs;
 mod record;
 mod run;
 mod seeds;
+mod statements;
 
 use std::path::PathBuf;
 
@@ -61,7 +62,7 @@ fn main() -> Result<()> {
                 all.extend(Record::all(&path)?);
             }
             let all = alike::alike(all, &wanted)?;
-            gate::print(&all);
+            gate::print(&all)?;
             compare::print(&all, &of);
             Ok(())
         }

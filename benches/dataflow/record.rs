@@ -56,7 +56,7 @@ impl Record {
             "budget": key.execs, "seed": key.seed,
             "execs": reached.execs, "valid": reached.valid,
             "lines": [reached.lines.reached, reached.lines.all],
-            "lines_paced": reached.lines_paced,
+            "lines_paced": reached.lines_paced, "missed": reached.missed,
             "operators": [reached.operators.reached, reached.operators.all],
             "faults": faults, "cpu_s": reached.cpu_s, "state_hash": reached.state_hash,
         })
@@ -85,6 +85,10 @@ impl Record {
             },
             reached: Reached {
                 lines: share("lines")?,
+                missed: match &object["missed"] {
+                    Value::Null => None,
+                    missed => Some(serde_json::from_value(missed.clone()).ok()?),
+                },
                 lines_paced: number("lines_paced")?,
                 operators: share("operators")?,
                 faults: object["faults"]
@@ -154,6 +158,7 @@ pub(crate) mod tests {
                     all: 100,
                 },
                 lines_paced: lines,
+                missed: Some(vec![13]),
                 operators: Share {
                     reached: 4 * lines,
                     all: 500,
@@ -175,6 +180,11 @@ pub(crate) mod tests {
         assert_eq!(Record::read(&object), None);
         object["commit"] = "c0".into();
         assert_eq!(Record::read(&object), Some(record));
+        // As rows were before statements were counted.
+        let fields = object.as_object_mut().expect("it is one");
+        fields.remove("missed");
+        let old = Record::read(&object).expect("it is still read");
+        assert_eq!(old.reached.missed, None);
         object["program"] = "p99".into();
         assert_eq!(Record::read(&object), None);
     }
