@@ -66,6 +66,14 @@ impl Codep {
         }
     }
 
+    /// The probes of a testcase that rows are to be selected for: of a seed all, else those that no testcase hit before.
+    pub(super) fn uncovered(&mut self, counts: &[(u32, u32)], is_seed: bool) -> Vec<(u32, u32)> {
+        let mut counts = counts.to_vec();
+        counts.retain(|(probe, _)| is_seed || !self.covered.contains(probe));
+        self.covered.extend(counts.iter().map(|(probe, _)| *probe));
+        counts
+    }
+
     pub(super) fn urgency(&self, bundle: u32) -> Urgency {
         let bundle = &self.bundles[bundle as usize];
         match bundle.is_edge && bundle.rows <= ROWS_FEW {

@@ -432,7 +432,7 @@ mod tests {
             &run(9_000_000),
             &run(9_000_001),
         );
-        assert_eq!(above, ["8463215", "8463214"]);
+        assert_eq!(above, ["8463215", "4231607", "8463214"]);
     }
 
     /// `(x - 700) / 1800`, of which one more is none, against 2.
@@ -457,6 +457,48 @@ mod tests {
         );
     }
 
+    /// The same window as the comparison that it is, whose right side is how wide it is: from below and from above to
+    /// the middle first, from where a column may move some way to either side.
+    #[test]
+    fn a_window_is_entered_in_its_middle() {
+        for x in [12, 9_000_000_u64] {
+            let run = |x: u64| {
+                [compare(
+                    x.wrapping_sub(7_325_623) & 0xffff_ffff,
+                    1_137_592,
+                    4,
+                )]
+            };
+            let found = texts(
+                &format!("{x}\n"),
+                Variable::Cell(at(0, 0, 0), 1),
+                &run(x),
+                &run(x + 1),
+            );
+            assert!(found.contains(&"7894419".to_owned()), "{found:?}");
+            assert!(found.contains(&"8463214".to_owned()), "{found:?}");
+            let of = |text: &str| found.iter().position(|found| found == text);
+            assert!(of("7894419") < of("8463214"), "{found:?}");
+        }
+        // Rows are counted to the end of it, not to its middle.
+        let base = [compare(100, 50, 4)];
+        let run = [compare(101, 50, 4)];
+        let found = texts("a\n", Variable::Row(0, 0), &base, &run);
+        assert_eq!(found, ["Without(0, 0)", "Without(0, 0)"]);
+        // Two operands that both vary are no window.
+        let free = |left| Compare {
+            constant: false,
+            ..compare(left, 1000, 4)
+        };
+        let found = texts(
+            "2000\n",
+            Variable::Cell(at(0, 0, 0), 1),
+            &[free(2000)],
+            &[free(2001)],
+        );
+        assert_eq!(found, ["1000", "999"]);
+    }
+
     /// The sum of two rows, of which one is the variable, against 550: two steps each, since both are equal.
     #[test]
     fn a_sum_is_solved_by_one_addend() {
@@ -467,7 +509,7 @@ mod tests {
             &run(598),
             &run(599),
         );
-        assert_eq!(found, ["251", "250"]);
+        assert_eq!(found, ["251", "-24", "250"]);
     }
 
     #[test]

@@ -200,9 +200,10 @@ mod tests {
         );
         let together = count(&|sets| whole(sets, 0) != 10 && whole(sets, 1) == whole(sets, 0) + 10);
         let reals = count(&|sets| sets.cell(1, 0, 2) != b"0.5");
-        assert!((50..150).contains(&window), "{window}");
+        // Of 4,000, half move; nine in sixteen of those uniformly up, and a twentieth of these hits the window.
+        assert!((30..120).contains(&window), "{window}");
         assert!((1_900..2_300).contains(&stay), "{stay}");
-        assert!((350..650).contains(&negative), "{negative}");
+        assert!((150..400).contains(&negative), "{negative}");
         assert!((800..1_200).contains(&together), "{together}");
         assert!((1_700..2_100).contains(&reals), "{reals}");
     }
@@ -228,12 +229,34 @@ mod tests {
                 .count()
         };
         let with = grown(&scatter());
-        assert!((900..1_100).contains(&with), "{with}");
+        assert!((1_850..2_150).contains(&with), "{with}");
         let without = Scatter {
             cardinality: false,
             ..scatter()
         };
         assert_eq!(grown(&without), 0);
+    }
+
+    /// One of ten customers has orders, and one of ten orders a customer: copied is mostly what joins.
+    #[test]
+    fn what_joins_is_copied() {
+        let rows = |from: u8| (from..from + 10).map(|n| format!("{}\n", char::from(n)));
+        let (left, right): (String, String) = (rows(b'a').collect(), rows(b'j').collect());
+        let mut classes = Classes::default();
+        classes.join((0, 0), (1, 0));
+        let base = DataSets::parse(format!("{left}\x1c{right}").as_bytes(), b',');
+        let copied = |classes: Classes| {
+            let mut rng = Rng::new(3);
+            let is_of_joined = |_: &u32| {
+                let mut draft = Draft::new(&base);
+                copy(&mut draft, &classes, &mut rng);
+                let of = usize::from(draft.rows(0) == 10);
+                draft.cells(of, 10).get(0) == b"j"
+            };
+            (0..1_000).filter(is_of_joined).count()
+        };
+        let (with, without) = (copied(classes), copied(Classes::default()));
+        assert!(with > 400 && without < 150, "{with} {without}");
     }
 
     #[test]

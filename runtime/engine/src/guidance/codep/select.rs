@@ -310,6 +310,11 @@ mod tests {
         let whole = b"a\nb\nc\n".repeat(20);
         let new = || Select::new(Arc::from(&whole[..]), &counts, &known, (b',', true)).unwrap();
         assert!(!new().is_rest);
+        let child = |bytes: &[u8]| {
+            Select::new(Arc::from(bytes), &counts, &BTreeSet::new(), (b',', false)).unwrap()
+        };
+        // Of a child that is large can wait, too.
+        assert!(child(&whole).is_rest && !child(b"a\nb\n").is_rest);
         let mut select = new();
         select.sampled(b"a\n", &[(1, 1), (3, 1)], &known);
         select.sampled(b"b\n", &[(1, 1), (2, 1), (4, 1), (7, 1)], &known);
