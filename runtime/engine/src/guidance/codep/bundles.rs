@@ -13,6 +13,10 @@ use crate::rows::DataSets;
 /// Bundles of more rows than this are not urgent: comparisons of theirs are recorded by chance.
 pub(super) const ROWS_FEW: u32 = 12;
 
+/// Most seeds that are scattered, and rows of one: a child takes as long as it has rows.
+const SEEDS_MAX: usize = 16;
+const SEED_ROWS_MAX: u32 = 1024;
+
 /// A testcase of few rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Bundle {
@@ -24,6 +28,13 @@ pub(super) struct Bundle {
     pub(super) is_edge: bool,
     /// How much havoc there was on it.
     pub(super) havoc: u64,
+}
+
+/// A testcase that the user gave, to be scattered whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seed {
+    pub(super) id: TestcaseId,
+    pub(super) bytes: Arc<[u8]>,
 }
 
 /// Which jobs come first.
@@ -45,6 +56,22 @@ impl Codep {
     pub(super) fn rows(&self, bytes: &[u8]) -> u32 {
         let sets = DataSets::parse(bytes, self.ideas.delimiter);
         (0..sets.sets()).map(|set| sets.rows(set) as u32).sum()
+    }
+
+    /// Remembers a seed to scatter, unless it or all of them are too many.
+    pub(super) fn add_seed(&mut self, id: TestcaseId, bytes: &Arc<[u8]>) {
+        if self.seeds.len() < SEEDS_MAX && self.rows(bytes) <= SEED_ROWS_MAX {
+            let bytes = bytes.clone();
+            self.seeds.push(Seed { id, bytes });
+        }
+    }
+
+    /// The probes of a testcase that rows are to be selected for: of a seed all, else those that no testcase hit before.
+    pub(super) fn uncovered(&mut self, counts: &[(u32, u32)], is_seed: bool) -> Vec<(u32, u32)> {
+        let mut counts = counts.to_vec();
+        counts.retain(|(probe, _)| is_seed || !self.covered.contains(probe));
+        self.covered.extend(counts.iter().map(|(probe, _)| *probe));
+        counts
     }
 
     pub(super) fn urgency(&self, bundle: u32) -> Urgency {

@@ -15,6 +15,7 @@ use super::classes::Pair;
 use super::havoc::Havoc;
 use super::probe::{self, Candidate, Variable};
 use super::sample::{SAMPLES, Samples};
+use super::scatter::Scatter;
 use super::select::Select;
 use crate::batch::{Group, Plan};
 use crate::corpus::TestcaseId;
@@ -33,6 +34,8 @@ const AT_ONCE: u32 = 16;
 /// Children in a group of havoc; and of every fourth group comparisons are recorded.
 const CHILDREN: u32 = 12;
 const RECORDED_EVERY: u64 = 4;
+/// One of so many groups is scattered.
+const SCATTERED_EVERY: u64 = 2;
 /// Havoc on a bundle without new edges counts as so many.
 const COST: u64 = 4;
 
@@ -115,9 +118,10 @@ impl Codep {
 
     /// Adds a selection.
     pub(super) fn push_select(&mut self, id: TestcaseId, select: Select) {
-        let urgency = match select.is_rest {
-            true => Urgency::Later,
-            false => Urgency::Edge,
+        let urgency = match (select.is_rest, select.is_seed) {
+            (true, true) => Urgency::Later,
+            (true, false) => Urgency::Outcome,
+            (false, _) => Urgency::Edge,
         };
         self.queue(urgency).push_back(Job::Select(id, select));
     }
@@ -353,20 +357,26 @@ impl Codep {
         self.fly(flight, plan, trials, variant, Some(parent), groups);
     }
 
-    /// Exactly `room` children, if there is any bundle.
+    /// Exactly `room` children, if there is anything to make them of.
     pub(super) fn plan_havoc(&mut self, mut room: u32, rng: &mut Rng, groups: &mut Vec<Group>) {
-        if self.bundles.is_empty() {
-            return;
-        }
         let numbers: Arc<[i64]> = self.numbers.iter().copied().collect();
         let tokens: Arc<[Vec<u8>]> = self.tokens.iter().cloned().collect();
         while room > 0 {
             let count = room.min(CHILDREN);
             room -= count;
+            self.stages += 1;
+            let scatters = self.bundles.is_empty() || self.stages.is_multiple_of(SCATTERED_EVERY);
+            if scatters && self.plan_scatter(count, rng, groups) {
+                continue;
+            }
+            if self.bundles.is_empty() {
+                return;
+            }
             let least = (0..)
                 .zip(&mut self.bundles)
                 .min_by_key(|(_, bundle)| bundle.havoc);
             let (nth, bundle) = least.expect("there is one");
+            self.havocs += 1;
             bundle.havoc += if bundle.is_edge { 1 } else { COST };
             let parent = bundle.parent;
             let havoc = Havoc {
@@ -377,14 +387,42 @@ impl Codep {
                 cardinality: self.ideas.cardinality,
                 freezes: self.ideas.freeze,
             };
-            self.stages += 1;
-            let variant = match self.stages.is_multiple_of(RECORDED_EVERY) {
+            let variant = match self.havocs.is_multiple_of(RECORDED_EVERY) {
                 true => Variant::Compares,
                 false => Variant::Fast,
             };
             let plan = rows(Arc::new(havoc), rng);
             self.fly(Flight::Havoc, plan, count, variant, Some(parent), groups);
         }
+    }
+
+    /// A group of scattered children of a seed or of a bundle; whether there is any to make them of.
+    fn plan_scatter(&mut self, count: u32, rng: &mut Rng, groups: &mut Vec<Group>) -> bool {
+        self.scattered += 1;
+        // Bundles and seeds in turns; bundles with new edges, if there are any.
+        let turn = (self.scattered / 2) as usize;
+        let edges: Vec<&Bundle> = self.bundles.iter().filter(|one| one.is_edge).collect();
+        let is_whole = edges.is_empty() || self.scattered.is_multiple_of(2);
+        let (parent, bytes) = match is_whole && !self.seeds.is_empty() {
+            true => {
+                let seed = &self.seeds[turn % self.seeds.len()];
+                (seed.id, &seed.bytes)
+            }
+            false if edges.is_empty() => return false,
+            false => {
+                let bundle = edges[turn % edges.len()];
+                (bundle.parent, &bundle.bytes)
+            }
+        };
+        let scatter = Scatter {
+            base: DataSets::parse(bytes, self.ideas.delimiter),
+            classes: self.classes.clone(),
+            cardinality: self.ideas.cardinality,
+        };
+        let plan = rows(Arc::new(scatter), rng);
+        let fast = Variant::Fast;
+        self.fly(Flight::Havoc, plan, count, fast, Some(parent), groups);
+        true
     }
 }
 

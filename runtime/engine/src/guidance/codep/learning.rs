@@ -25,6 +25,10 @@ const ROWS_MANY: u32 = 48;
 const PER_OUTCOME: u32 = 4;
 const PATIENCE: u32 = 8;
 const RARELY: u32 = 8;
+/// The least of one that has come out so in another bundle, where an operand is a cell.
+const PER_ARM: u32 = 4;
+/// Solutions of a bundle for what has never come out so that go before all that waits.
+const FIRST: usize = 24;
 /// Texts solved of one bundle.
 const LITERALS_MAX: usize = 192;
 /// Solutions of one bundle for what has come out elsewhere, each with one for its column.
@@ -219,8 +223,12 @@ impl Codep {
                 continue;
             }
             let is_seen = self.outcomes.has_seen(site, bit);
-            // Where an operand is a cell, it is the program's own comparison, and may be of another arm than before.
-            let least = u32::from(is_edge && is_seen && candidate.is_exact());
+            // Where an operand is a cell, it is the program's own comparison, and may be of another arm than before; of
+            // which row that arm is nobody knows.
+            let least = match is_edge && is_seen && candidate.is_exact() {
+                true => PER_ARM,
+                false => 0,
+            };
             let most = self.allowance(site).max(least);
             let count = counts.entry((site, bit)).or_default();
             if *count >= most {
@@ -240,15 +248,20 @@ impl Codep {
         now.extend(columns(&now));
         now.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
         now.reverse();
+        // The last is the next. Few of a bundle go before what others wait for: where arms are new, so are their comparisons.
+        let first = now.split_off(now.len() - now.len().min(FIRST));
+        let queue = self.queue_of(bundle);
+        if !first.is_empty() {
+            queue.push_front(Job::SolveNew(bundle, first));
+        }
         if !now.is_empty() {
-            let solve = Job::SolveNew(bundle, now);
-            self.queue_of(bundle).push_back(solve);
+            queue.push_back(Job::SolveNew(bundle, now));
         }
         if !is_edge {
             return;
         }
         later.splice(0..0, columns(&later));
-        later.sort_by_key(|candidate| self.outcomes.tries(candidate.site));
+        later.sort_by_key(|one| (!one.is_exact(), self.outcomes.tries(one.site)));
         later.truncate(LATER_MAX);
         later.reverse();
         if !later.is_empty() {

@@ -28,6 +28,8 @@ const STEPS: [i64; 2] = [1, 100_003];
 const ROWS_MAX: usize = 48;
 const GROUPS_MAX: usize = 48;
 const CELLS_MAX: usize = 96;
+/// Windows of fewer numbers have no middle worth a try.
+const WINDOW_MIN: i64 = 8;
 /// Records of a site are paired up to this many.
 const SLOTS_MAX: usize = 4;
 
@@ -290,13 +292,13 @@ fn amounts_of(
     let is_float = floats.is_some_and(|(from, to)| (to - from).abs() == size as f64);
     let is_whole = slope.abs() == i128::from(size);
     let mut amounts = Vec::new();
+    let is_count = !matches!(variable, Variable::Cell(..));
     if is_whole || !is_float {
-        whole(size, old, from, slope, &mut amounts);
+        whole((size, is_count), old, from, slope, &mut amounts);
     }
     if let Some((from, to)) = floats
         && !is_whole
     {
-        let is_count = !matches!(variable, Variable::Cell(..));
         real((size, is_count), old, from, to - from, &mut amounts);
     }
     let is_exact = is_whole || is_float;
@@ -313,12 +315,23 @@ fn sign(value: u64, width: u8) -> i128 {
     i128::from((value << unused) as i64 >> unused)
 }
 
-/// Operands as whole numbers: one less than the other, equal, one more.
-fn whole(size: i64, old: Compare, from: i128, slope: i128, found: &mut Vec<(u8, Amount)>) {
+/// Operands as whole numbers: of cells halfway between 0 and a constant, which is the middle of a window that a compiler
+/// made one comparison of; then one less than the other operand, equal, one more. From the middle, what
+/// else moves with the cell (a column, or a sum) stays within the window, too.
+fn whole(
+    (size, is_count): (i64, bool),
+    old: Compare,
+    from: i128,
+    slope: i128,
+    found: &mut Vec<(u8, Amount)>,
+) {
     if slope == 0 {
         return;
     }
-    for target in [-1_i64, 0, 1] {
+    let end = sign(old.right, old.width);
+    let is_window = old.constant && !is_count && end >= i128::from(WINDOW_MIN);
+    let middle = is_window.then_some((end / 2 - end) as i64);
+    for target in middle.into_iter().chain([-1, 0, 1]) {
         let wanted = outcome(old.width, old.right.wrapping_add(target as u64), old.right);
         if wanted == outcome(old.width, old.left, old.right) {
             continue;
@@ -419,7 +432,7 @@ mod tests {
             &run(9_000_000),
             &run(9_000_001),
         );
-        assert_eq!(above, ["8463215", "8463214"]);
+        assert_eq!(above, ["8463215", "4231607", "8463214"]);
     }
 
     /// `(x - 700) / 1800`, of which one more is none, against 2.
@@ -444,6 +457,48 @@ mod tests {
         );
     }
 
+    /// The same window as the comparison that it is, whose right side is how wide it is: from below and from above to
+    /// the middle first, from where a column may move some way to either side.
+    #[test]
+    fn a_window_is_entered_in_its_middle() {
+        for x in [12, 9_000_000_u64] {
+            let run = |x: u64| {
+                [compare(
+                    x.wrapping_sub(7_325_623) & 0xffff_ffff,
+                    1_137_592,
+                    4,
+                )]
+            };
+            let found = texts(
+                &format!("{x}\n"),
+                Variable::Cell(at(0, 0, 0), 1),
+                &run(x),
+                &run(x + 1),
+            );
+            assert!(found.contains(&"7894419".to_owned()), "{found:?}");
+            assert!(found.contains(&"8463214".to_owned()), "{found:?}");
+            let of = |text: &str| found.iter().position(|found| found == text);
+            assert!(of("7894419") < of("8463214"), "{found:?}");
+        }
+        // Rows are counted to the end of it, not to its middle.
+        let base = [compare(100, 50, 4)];
+        let run = [compare(101, 50, 4)];
+        let found = texts("a\n", Variable::Row(0, 0), &base, &run);
+        assert_eq!(found, ["Without(0, 0)", "Without(0, 0)"]);
+        // Two operands that both vary are no window.
+        let free = |left| Compare {
+            constant: false,
+            ..compare(left, 1000, 4)
+        };
+        let found = texts(
+            "2000\n",
+            Variable::Cell(at(0, 0, 0), 1),
+            &[free(2000)],
+            &[free(2001)],
+        );
+        assert_eq!(found, ["1000", "999"]);
+    }
+
     /// The sum of two rows, of which one is the variable, against 550: two steps each, since both are equal.
     #[test]
     fn a_sum_is_solved_by_one_addend() {
@@ -454,7 +509,7 @@ mod tests {
             &run(598),
             &run(599),
         );
-        assert_eq!(found, ["251", "250"]);
+        assert_eq!(found, ["251", "-24", "250"]);
     }
 
     #[test]

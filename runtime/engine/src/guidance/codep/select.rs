@@ -40,6 +40,8 @@ pub(super) struct Select {
     is_sampled: bool,
     /// Whether this can wait: it is for what no sample hits, of so many rows that it takes long.
     pub(super) is_rest: bool,
+    /// Whether it is a seed; another testcase of so many rows can wait as well.
+    pub(super) is_seed: bool,
     /// What is left of it, and the probes that it hits.
     pub(super) bytes: Arc<[u8]>,
     pub(super) probes: Vec<u32>,
@@ -61,7 +63,7 @@ impl Select {
         bytes: Arc<[u8]>,
         counts: &[(u32, u32)],
         known: &BTreeSet<u32>,
-        delimiter: u8,
+        (delimiter, is_seed): (u8, bool),
     ) -> Option<Select> {
         let mut counts = counts.to_vec();
         counts.sort_by_key(|(probe, count)| (Reverse(*count), *probe));
@@ -71,6 +73,7 @@ impl Select {
             samples: Vec::new(),
             is_sampled: false,
             is_rest: false,
+            is_seed,
             bytes,
             probes: Vec::new(),
             wanted: 0,
@@ -123,7 +126,7 @@ impl Select {
         let sets = DataSets::parse(bytes, delimiter);
         let rows: u32 = (0..sets.sets()).map(|set| sets.rows(set) as u32).sum();
         Some(Select {
-            is_rest: self.is_sampled && !is_of_sample && rows > ROWS_MANY,
+            is_rest: (self.is_sampled || !self.is_seed) && !is_of_sample && rows > ROWS_MANY,
             bytes: bytes.clone(),
             probes: probes.clone(),
             wanted,
@@ -256,7 +259,7 @@ mod tests {
             hits.filter(|(_, count)| *count > 0).collect()
         };
         let mut known: BTreeSet<u32> = known.iter().copied().collect();
-        let mut next = Select::new(Arc::from(bytes), &counts(bytes), &known, b',');
+        let mut next = Select::new(Arc::from(bytes), &counts(bytes), &known, (b',', true));
         let (mut runs, mut out, mut bundles) = (0, Vec::new(), Vec::new());
         while let Some(mut select) = next {
             loop {
@@ -305,8 +308,13 @@ mod tests {
         let counts = [(1, 9), (2, 5), (3, 3), (4, 1), (5, 1)];
         let known = BTreeSet::new();
         let whole = b"a\nb\nc\n".repeat(20);
-        let new = || Select::new(Arc::from(&whole[..]), &counts, &known, b',').unwrap();
+        let new = || Select::new(Arc::from(&whole[..]), &counts, &known, (b',', true)).unwrap();
         assert!(!new().is_rest);
+        let child = |bytes: &[u8]| {
+            Select::new(Arc::from(bytes), &counts, &BTreeSet::new(), (b',', false)).unwrap()
+        };
+        // Of a child that is large can wait, too.
+        assert!(child(&whole).is_rest && !child(b"a\nb\n").is_rest);
         let mut select = new();
         select.sampled(b"a\n", &[(1, 1), (3, 1)], &known);
         select.sampled(b"b\n", &[(1, 1), (2, 1), (4, 1), (7, 1)], &known);
