@@ -118,16 +118,20 @@ impl Polish {
         fuel: u64,
         attempt: u32,
     ) -> Polish {
+        let stage = match input.len() > FIRST {
+            true => Stage::Cut {
+                low: None,
+                kept: FIRST,
+            },
+            false => Stage::Over,
+        };
         Polish {
             parent,
             goal,
             input,
             fuel,
             split: SPLITS[attempt as usize % SPLITS.len()],
-            stage: Stage::Cut {
-                low: None,
-                kept: FIRST,
-            },
+            stage,
             ends: Ends {
                 front: Vec::new(),
                 back: Vec::new(),
@@ -342,7 +346,7 @@ impl Ladder {
         while small > 0 && large > small && rung < fuel {
             let rises = rung.saturating_mul(self.high.measure.fuel.into());
             let next = rises / u128::from(self.low.measure.fuel.max(1));
-            let more = gain.saturating_mul(large) / small - gain;
+            let more = (gain.saturating_mul(large) / small).saturating_sub(gain);
             // The last of them is the input, below a full rung.
             let (climbed, whole) = (next.min(fuel) - rung, next - rung);
             gain = gain.saturating_add(more.saturating_mul(climbed) / whole);
