@@ -12,6 +12,7 @@
 //!   havoc and the rules of [`perun`](super::perun).
 //! - Trials are paid for in fuel: who has costly children has fewer, and so have operators (`account`).
 //! - What goes past a limit is cut back to where it just ends (`retreat`), and its like is avoided (`past`).
+//! - What costs most and is dear to run is polished on short variants of itself, which cost little (`polish`).
 //! - Inputs with new edges run once in the variant that records comparisons, which are then solved, as
 //!   in [`sandglass`](super::sandglass): what is never reached costs nothing.
 //!
@@ -27,6 +28,7 @@ mod family;
 mod operators;
 mod order;
 mod past;
+mod polish;
 mod repeat;
 mod retreat;
 #[cfg(test)]
@@ -44,16 +46,17 @@ use super::{
     Guidance, Imports, InputKind, Judged, Judgement, OperatorRecord, Spec, Strategy, View,
 };
 use crate::batch::{Group, Plan};
-use crate::corpus::{Reason, TestcaseId};
+use crate::corpus::{Reason, Testcase, TestcaseId};
 use crate::havoc::Tables;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Exit, Status, Variant};
-use account::Account;
-use archive::{Archive, Gain, Goals, Spent};
+use account::{Account, Purpose};
+use archive::{Archive, Gain, Goals, Spent, TIMES};
 use operators::{Materials, Operator};
 use past::{Outlook, Past};
+use polish::{ATTEMPTS as POLISH_ATTEMPTS, Measure, Polish};
 use retreat::Retreat;
 
 /// The guidance `cost`.
@@ -85,6 +88,13 @@ const BATCH_BYTES: usize = 1 << 24;
 const ATTEMPTS: u32 = 8;
 /// Children that are expected to go past a limit and run nevertheless.
 const POOR_SHARE: Ratio = Ratio::new(1, 8);
+/// An input of less fuel is not polished: children of its own are cheap enough.
+const POLISH_FUEL: u64 = 1 << 26;
+/// Nor one before children were made of it in vain that cost this many times what it does.
+const POLISH_AFTER: u64 = 2;
+/// Changes of polish, of eight, up to which they are of one byte, any or a common one; else of any kind. By trying.
+const POLISH_BYTE: u32 = 3;
+const POLISH_COMMON: u32 = 6;
 /// Where no size is set: the larger of this and four times the largest seed.
 const BYTES_MAX: usize = 4_096;
 /// Without seeds.
@@ -132,6 +142,11 @@ const RETREAT: Setting = Setting::switch(
     "cut what goes past a limit until it just ends",
     true,
 );
+const POLISH: Setting = Setting::switch(
+    "polish",
+    "try changes of what is dear on short variants of it",
+    true,
+);
 const SIZE: Setting = Setting::number(
     "size",
     "most bytes of an input; 0 is four times the largest seed, and at least 4,096",
@@ -140,7 +155,7 @@ const SIZE: Setting = Setting::number(
 );
 const SETTINGS: &[Setting] = &[
     SIZE, SIZES, EDGES, PEAKS, REPEAT, NUMBER, FAMILY, NEST, BLOCKS, CROSS, ORDER, RULES, TWINS,
-    SOLVE, AUTODICT, PORTFOLIO, PRICE, RETREAT,
+    SOLVE, AUTODICT, PORTFOLIO, PRICE, RETREAT, POLISH,
 ];
 
 fn new(settings: &Settings) -> Strategy {
@@ -164,6 +179,7 @@ fn new(settings: &Settings) -> Strategy {
         autodict: is_on(AUTODICT),
         uses_portfolio: is_on(PORTFOLIO),
         retreats: is_on(RETREAT),
+        polishes: is_on(POLISH),
         archive: Archive::new(Goals {
             by_size: is_on(SIZES),
             by_edge: is_on(EDGES),
@@ -175,6 +191,8 @@ fn new(settings: &Settings) -> Strategy {
         jobs: VecDeque::new(),
         retreat: None,
         past: Past::default(),
+        polish: None,
+        polished: [None; TIMES],
         account: Account::new(is_on(PRICE)),
         flights: Vec::new(),
         comparisons: Comparisons::default(),
@@ -198,6 +216,7 @@ enum Flight {
     Solve { sites: Vec<u32> },
     Child { operator: usize },
     Retreat,
+    Polish,
 }
 
 /// The state.
@@ -208,6 +227,7 @@ pub struct Cost {
     autodict: bool,
     uses_portfolio: bool,
     retreats: bool,
+    polishes: bool,
     archive: Archive,
     operators: Vec<Operator>,
     portfolio: Portfolio,
@@ -217,6 +237,10 @@ pub struct Cost {
     /// At most one at a time, a trial of each batch.
     retreat: Option<Retreat>,
     past: Past,
+    /// At most one at a time, which has batches of its own.
+    polish: Option<Polish>,
+    /// By goal: what was polished last, and how often.
+    polished: [Option<(TestcaseId, u32)>; TIMES],
     account: Account,
     flights: Vec<Flight>,
     comparisons: Comparisons,
@@ -320,12 +344,104 @@ impl Cost {
         let flight = &self.flights[judged.group.purpose as usize];
         let fuel = judged.outcome.fuel;
         let price = self.account.price(fuel);
-        self.account.spend(fuel, matches!(flight, Flight::Retreat));
-        if let Flight::Child { operator } = *flight {
-            self.portfolio.learn(operator, is_find, price);
+        match *flight {
+            Flight::Child { operator } => {
+                self.account.spend(fuel, Purpose::Growth);
+                self.portfolio.learn(operator, is_find, price);
+            }
+            Flight::Retreat => self.account.spend(fuel, Purpose::Retreat),
+            Flight::Polish => {
+                self.account.spend(fuel, Purpose::Polish);
+                // It says nothing of what else can be made of its input.
+                return;
+            }
+            _ => self.account.spend(fuel, Purpose::Growth),
         }
         if let Some(parent) = judged.group.parent {
             self.archive.had_child(parent, is_gain, price);
+        }
+    }
+
+    /// What is to be polished, if anything is: the costliest of a goal, if it is dear and its children came to nothing.
+    fn begin_polish(&mut self, view: &View<'_>) -> Option<Polish> {
+        for goal in 0..TIMES {
+            let Some(id) = self.archive.costliest(goal) else {
+                continue;
+            };
+            let Testcase { fuel, bytes, .. } = view.corpus.get(id);
+            let enough = POLISH_AFTER * self.account.price(*fuel);
+            let is_known = (0..goal).any(|other| self.archive.costliest(other) == Some(id));
+            if is_known || *fuel < POLISH_FUEL || self.archive.in_vain(id) < enough {
+                continue;
+            }
+            let attempts = match self.polished[goal] {
+                Some((last, attempts)) if last == id => attempts,
+                _ => 0,
+            };
+            if attempts < POLISH_ATTEMPTS {
+                self.polished[goal] = Some((id, attempts + 1));
+                return Some(Polish::new(id, goal, bytes.clone(), *fuel, attempts));
+            }
+        }
+        None
+    }
+
+    /// A batch of polish, if there is something to polish.
+    fn plan_polish(
+        &mut self,
+        view: &View<'_>,
+        tables: &Tables,
+        rng: &mut Rng,
+        room: u32,
+        groups: &mut Vec<Group>,
+    ) {
+        if self.polishes && self.polish.is_none() && self.account.affords_polish() {
+            self.polish = self.begin_polish(view);
+        }
+        let Some(polish) = &mut self.polish else {
+            return;
+        };
+        let (operators, past) = (&self.operators, &self.past);
+        let change = |input: &[u8], bytes_max: usize, rng: &mut Rng| {
+            let operator = match rng.below(8) {
+                0..POLISH_BYTE => Operator::Byte,
+                POLISH_BYTE..POLISH_COMMON => {
+                    let child = blocks::common_byte(input, rng);
+                    return (child != input && child.len() <= bytes_max).then_some(child);
+                }
+                _ => operators[rng.index(operators.len())],
+            };
+            let materials = Materials {
+                input,
+                other: input,
+                bytes_max,
+                tables,
+                multipliers: view.multipliers,
+            };
+            operator.child(materials, rng)
+        };
+        let is_open = |input: &[u8]| past.outlook(input) == Outlook::Open;
+        let bytes_max = tables.input_bytes_max() as usize;
+        let inputs = polish.next(room as usize, bytes_max, rng, change, is_open);
+        let parent = Some(polish.parent);
+        match inputs.len() as u32 {
+            0 => self.polish = None,
+            count => {
+                let plan = Plan::Given(inputs.into_iter().map(Arc::from).collect());
+                self.fly(Flight::Polish, plan, count, parent, groups);
+            }
+        }
+    }
+
+    /// Learns of a trial of polish that ended, if it is one.
+    fn polished(&mut self, judged: &Judged<'_>) {
+        let flight = &self.flights[judged.group.purpose as usize];
+        if let (Flight::Polish, Some(polish)) = (flight, &mut self.polish) {
+            let measure = Measure {
+                fuel: judged.outcome.fuel,
+                cost: self.archive.cost(polish.goal, spent(judged)),
+            };
+            polish.judge(judged.nth, measure);
         }
     }
 
@@ -400,7 +516,7 @@ impl Cost {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        self.account.spend(judged.outcome.fuel, false);
+        self.account.spend(judged.outcome.fuel, Purpose::Growth);
         if self.solves {
             let bytes_max = self.bytes_max(view) as u32;
             let solving = (self.comparisons).solve(id, judged.detail, bytes_max, SOLUTIONS_MAX);
@@ -452,6 +568,10 @@ impl Guidance for Cost {
             return;
         }
         let tables = self.tables_for(view, self.bytes_max(view));
+        self.plan_polish(view, &tables, rng, room, groups);
+        if !groups.is_empty() {
+            return;
+        }
         let room = room.min(self.account.batch(BATCH));
         let mut left = room - self.plan_retreat(groups);
         left -= self.plan_jobs(view, left.div_ceil(JOB_SHARE), groups);
@@ -476,6 +596,9 @@ impl Guidance for Cost {
         let is_new = judged.news.all.edges > 0;
         self.learn(judged, gain.total || is_new, gain.total || gain.edge);
         self.step(judged, false);
+        if !is_overrun {
+            self.polished(judged);
+        }
         match () {
             () if is_overrun => Judgement::Discard,
             () if matches!(self.flights[judged.group.purpose as usize], Flight::Seeds) => {
@@ -505,6 +628,9 @@ impl Guidance for Cost {
         self.learn(judged, false, false);
         self.step(judged, true);
         let exit = judged.outcome.exit;
+        if exit == Exit::Hang {
+            self.past.spent(judged.outcome.fuel);
+        }
         if self.retreats && matches!(exit, Exit::Hang | Exit::StackOverflow | Exit::OutOfMemory) {
             self.went_past(view, judged);
         }
@@ -519,6 +645,12 @@ impl Guidance for Cost {
     }
 
     fn end_batch(&mut self, _: &View<'_>) {
+        if let Some(polish) = &mut self.polish {
+            polish.end_batch(self.past.fuel());
+            if polish.is_over() {
+                self.polish = None;
+            }
+        }
         for flight in std::mem::take(&mut self.flights) {
             if let Flight::Solve { sites } = flight {
                 self.comparisons.tried(&sites, 1);

@@ -21,6 +21,17 @@ const BATCH_MIN: u32 = 4;
 const LATELY_LOG2: u32 = 6;
 /// Fuel that may go to retreats.
 const RETREAT_SHARE: Ratio = Ratio::new(1, 4);
+/// Fuel that may go to polish, trials included.
+const POLISH_SHARE: Ratio = Ratio::new(1, 4);
+
+/// What a trial was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Children, and all else.
+    Growth,
+    Retreat,
+    Polish,
+}
 
 /// Fuel that was spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +40,9 @@ pub(super) struct Account {
     all: u64,
     /// By retreats.
     retreats: u64,
-    /// By a trial, of late.
+    /// By polish, and what its trials take beside fuel.
+    polish: u64,
+    /// By a trial, of late; not those of polish, which are cheap and have batches of their own.
     lately: u64,
 }
 
@@ -41,15 +54,21 @@ impl Account {
             has_prices,
             all: 0,
             retreats: 0,
+            polish: 0,
             lately: BATCH_FUEL / u64::from(BATCH_MIN),
         }
     }
 
     /// Enters the fuel of a trial.
-    pub(super) fn spend(&mut self, fuel: u64, is_retreat: bool) {
+    pub(super) fn spend(&mut self, fuel: u64, purpose: Purpose) {
         self.all = self.all.saturating_add(fuel);
-        if is_retreat {
-            self.retreats = self.retreats.saturating_add(fuel);
+        match purpose {
+            Purpose::Growth => {}
+            Purpose::Retreat => self.retreats = self.retreats.saturating_add(fuel),
+            Purpose::Polish => {
+                self.polish = self.polish.saturating_add(fuel).saturating_add(TRIAL_FUEL);
+                return;
+            }
         }
         self.lately = self.lately - (self.lately >> LATELY_LOG2) + (fuel >> LATELY_LOG2);
     }
@@ -75,6 +94,11 @@ impl Account {
     pub(super) fn affords_retreat(&self) -> bool {
         self.retreats <= RETREAT_SHARE.apply(self.all)
     }
+
+    /// Whether there is fuel for polish.
+    pub(super) fn affords_polish(&self) -> bool {
+        self.polish <= POLISH_SHARE.apply(self.all)
+    }
 }
 
 #[cfg(test)]
@@ -95,19 +119,19 @@ mod tests {
     fn batches_shrink_and_grow_with_what_trials_take() {
         let mut account = Account::new(true);
         assert_eq!(account.batch(64), BATCH_MIN);
-        (0..1_000).for_each(|_| account.spend(1_000, false));
+        (0..1_000).for_each(|_| account.spend(1_000, Purpose::Growth));
         assert_eq!(account.batch(64), 64);
-        account.spend(u64::from(u32::MAX), false);
+        account.spend(u64::from(u32::MAX), Purpose::Growth);
         assert!(
             (8..32).contains(&account.batch(64)),
             "{}",
             account.batch(64)
         );
-        (0..100).for_each(|_| account.spend(1 << 32, false));
+        (0..100).for_each(|_| account.spend(1 << 32, Purpose::Growth));
         assert_eq!(account.batch(64), BATCH_MIN);
         assert_eq!(Account::new(false).batch(64), 64);
         // Nothing overflows.
-        (0..1_000).for_each(|_| account.spend(u64::MAX, true));
+        (0..1_000).for_each(|_| account.spend(u64::MAX, Purpose::Retreat));
         assert_eq!(account.batch(64), BATCH_MIN);
     }
 
@@ -115,11 +139,30 @@ mod tests {
     fn retreats_take_a_quarter() {
         let mut account = Account::new(true);
         assert!(account.affords_retreat());
-        account.spend(100, true);
+        account.spend(100, Purpose::Retreat);
         assert!(!account.affords_retreat());
-        account.spend(299, false);
+        account.spend(299, Purpose::Growth);
         assert!(!account.affords_retreat());
-        account.spend(1, false);
+        account.spend(1, Purpose::Growth);
         assert!(account.affords_retreat());
+    }
+
+    #[test]
+    fn polish_takes_a_quarter_and_leaves_batches_as_they_are() {
+        let mut account = Account::new(true);
+        (0..1_000).for_each(|_| account.spend(1 << 32, Purpose::Growth));
+        assert!(account.affords_polish());
+        let batch = account.batch(64);
+        let mut trials = 0u64;
+        while account.affords_polish() {
+            account.spend(1 << 16, Purpose::Polish);
+            trials += 1;
+        }
+        assert_eq!(account.batch(64), batch);
+        let fuel = trials * (TRIAL_FUEL + (1 << 16));
+        assert!(
+            (fuel / 100).abs_diff(1_000 * (1 << 32) / 400) < 1 << 32,
+            "{trials}"
+        );
     }
 }

@@ -6,6 +6,8 @@
 //! that costs much because it is long drives out no short one that costs much for its size. PerfFuzz
 //! keeps maxima of edges and of the total path without regard to size (Lemieux et al., ISSTA 2018).
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::TestcaseId;
@@ -15,6 +17,8 @@ use crate::trial::Peaks;
 
 /// Goals before those of certain edges: fuel, the total path, the hottest edge, memory, depth.
 const TOTALS: usize = 5;
+/// Those of them that any run takes time for, the first ones.
+pub(super) const TIMES: usize = 3;
 /// A certain edge must be hit more often by this much of what was known: with any gain, a loop makes a
 /// testcase of every turn it learns to take.
 const EDGE_MARGIN: Ratio = Ratio::new(1, 16);
@@ -159,11 +163,28 @@ impl Archive {
         totals.chain(edges)
     }
 
+    /// The costliest input of a goal, of any size; of several the first.
+    pub(super) fn costliest(&self, goal: usize) -> Option<TestcaseId> {
+        let cells = self.classes.iter().filter_map(|cells| *cells.get(goal)?);
+        let order = |cell: &Cell| (cell.cost, Reverse(cell.holder));
+        Some(cells.max_by_key(order)?.holder)
+    }
+
+    /// What a run takes of one of the [`TIMES`].
+    pub(super) fn cost(&self, goal: usize, spent: Spent<'_>) -> u64 {
+        let mut goals = self.goals(spent);
+        goals.nth(goal).map_or(0, |(_, cost)| cost)
+    }
+
+    /// What a testcase's children cost since the last one that was the costliest for something.
+    pub(super) fn in_vain(&self, id: TestcaseId) -> u64 {
+        self.in_vain.get(id.index()).copied().unwrap_or(0)
+    }
+
     /// A parent: of two drawn, the one on whose children less was spent in vain. Nothing if there is none.
     pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<TestcaseId> {
         let (one, other) = (self.draw(rng)?, self.draw(rng)?);
-        let in_vain = |id: TestcaseId| self.in_vain.get(id.index()).copied().unwrap_or(0);
-        Some(match in_vain(other) < in_vain(one) {
+        Some(match self.in_vain(other) < self.in_vain(one) {
             true => other,
             false => one,
         })

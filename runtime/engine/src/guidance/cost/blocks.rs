@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::repeat::COMMON;
 use crate::rng::Rng;
 use crate::splice::splice;
 
@@ -73,6 +74,19 @@ pub(super) fn byte(input: &[u8], bytes_max: usize, rng: &mut Rng) -> Option<Vec<
     }
     out.truncate(bytes_max);
     (out != input).then_some(out)
+}
+
+/// Another byte in one place, of those that most formats are made of, or one more.
+pub(super) fn common_byte(input: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let byte = COMMON[rng.index(COMMON.len())];
+    let at = rng.index(input.len() + 1);
+    let end = match rng.below(4) {
+        0 => at,
+        _ => (at + 1).min(input.len()),
+    };
+    let mut out = input.to_vec();
+    out.splice(at..end, [byte]);
+    out
 }
 
 /// A part that is not empty; each power of two is as likely to bound its length.

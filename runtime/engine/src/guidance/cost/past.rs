@@ -27,6 +27,8 @@ pub(super) enum Outlook {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Past {
     inputs: Vec<Arc<[u8]>>,
+    /// The least that was spent by one that used up its fuel.
+    fuel: Option<u64>,
 }
 
 impl Past {
@@ -46,6 +48,16 @@ impl Past {
             bytes += known.len();
             bytes <= BYTES_MAX
         });
+    }
+
+    /// Learns what one spent that used up its fuel.
+    pub(super) fn spent(&mut self, fuel: u64) {
+        self.fuel = Some(self.fuel.map_or(fuel, |least| least.min(fuel)));
+    }
+
+    /// From this fuel on, a run is known to go past the limit.
+    pub(super) fn fuel(&self) -> Option<u64> {
+        self.fuel
     }
 
     /// What is to be expected of an input.

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 /// Most characters of a copy that count.
 const DIGITS_MAX: u32 = 4;
 /// Fragments that no input need hold: what patterns, numbers and lists are made of.
-const COMMON: &[u8] = b" aA0\n\t,()[]{}<>/\\.-+\"'\0\xff";
+pub(super) const COMMON: &[u8] = b" aA0\n\t,()[]{}<>/\\.-+\"'\0\xff";
 
 /// Copies of one fragment in place of a part of the input.
 pub(super) fn repeat(input: &[u8], bytes_max: usize, rng: &mut Rng) -> Vec<u8> {
