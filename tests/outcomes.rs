@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sandglass_engine::choice::Source;
 use sandglass_engine::choice::replay::{After, Replay};
-use sandglass_engine::{Detail, Drawing, Exit, Interest, Outcome, Rng};
+use sandglass_engine::{Detail, Drawing, Exit, Interest, Outcome, Rng, TrapKind};
 use sandglass_guests::{WAT, Wat};
 use sandglass_sandbox::{
     Build, EntryKind, Generated, Limits, Options, Program, Sandbox, SandboxError, on_guest_thread,
@@ -151,4 +151,40 @@ fn stages_are_of_the_run_alone() {
         sandbox.run(b"", &Interest::new(1, 0), false)
     });
     assert_eq!((outcome.exit, outcome.stage), (Exit::Invalid, 255));
+}
+
+/// What a run was refused is not the next run's: it ended as a hang before anybody asked, or was the set-up.
+#[test]
+fn memory_that_was_refused_is_of_the_run_alone() {
+    let grow = "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 64)) (i32.const -1))))";
+    let guest = |setup: &str| {
+        format!(
+            r#"(module (memory (export "memory") 1) (memory $second 1)
+                (func (export "sandglass_setup") {setup})
+                (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                    (if (local.get 1) (then {grow} (loop $for_ever (br $for_ever))))
+                    unreachable))"#
+        )
+    };
+    let second = grow.replace("memory.grow", "memory.grow $second");
+    let both = format!("{grow} {second}");
+    let trap = Exit::Trap(TrapKind::Unreachable);
+    for setup in ["", grow, &both] {
+        let wasm = wat::parse_str(guest(setup)).expect("the guest assembles");
+        for build in Build::ALL {
+            let program = Program::build(&wasm, build, &Options::default(), None);
+            let program = Arc::new(program.expect("it is a target"));
+            let limits = Limits {
+                fuel: 1_000_000,
+                memory_bytes: 16 << 20,
+                ..Limits::STANDARD
+            };
+            let exits = on_guest_thread(|| {
+                let mut sandbox = Sandbox::new(&program, &limits).expect("it sets up");
+                let interest = Interest::new(program.probe_map().probes.len() as u32, 0);
+                [&b""[..], b"grow", b""].map(|input| sandbox.run(input, &interest, false).exit)
+            });
+            assert_eq!([exits[0], exits[2]], [trap; 2], "{build:?}: {setup}");
+        }
+    }
 }

@@ -170,6 +170,8 @@ impl Sandbox {
             renewals: 0,
         };
         sandbox.arm();
+        // What set-up was refused is no run's.
+        sandbox.refused_memory();
         Ok(sandbox)
     }
 

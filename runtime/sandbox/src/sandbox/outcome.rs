@@ -98,9 +98,11 @@ impl Sandbox {
             _ => self.reader.fuel(counters) + extra,
         };
         let (mut exit, mut site) = (exit, site);
+        // Taken whatever the verdict is: else the next run that traps would be told that it had too little.
+        let is_refused = self.refused_memory();
         if fuel > self.limits.fuel {
             (exit, site) = (Exit::Hang, 0);
-        } else if self.refused_memory() && matches!(exit, Exit::Trap(_)) {
+        } else if is_refused && matches!(exit, Exit::Trap(_)) {
             exit = Exit::OutOfMemory;
         }
         let input_bytes = input.len().min(self.limits.input_bytes as usize) as u32;
@@ -155,11 +157,12 @@ impl Sandbox {
         }
     }
 
+    /// Whether a memory could not grow since this was asked last.
     #[inline]
-    fn refused_memory(&self) -> bool {
-        self.live().regions[..self.snapshots.len()]
-            .iter()
-            .any(|region| region.take_refused())
+    pub(super) fn refused_memory(&self) -> bool {
+        let guests = &self.live().regions[..self.snapshots.len()];
+        let taken = guests.iter().map(|region| region.take_refused());
+        taken.fold(false, |any, taken| any | taken)
     }
 }
 
