@@ -20,9 +20,12 @@ use crate::join::{Connection, ENDED, FUZZES, finding};
 
 /// Entries asked for at once.
 const TAIL_MOST: usize = 256;
-/// Between two looks for news: doubled while there is none.
+/// Between two looks for news: doubled while there is none, to so long for each of those that divide the work, and within
+/// these bounds. Few are to know at once what one of them finds, and many are to ask a server no more often than few.
 const POLL_LEAST: Duration = Duration::from_millis(2);
-const POLL_MOST: Duration = Duration::from_millis(32);
+const POLL_EACH: Duration = Duration::from_millis(4);
+const POLL_MOST_FEW: Duration = Duration::from_millis(32);
+const POLL_MOST: Duration = Duration::from_millis(150);
 /// Entries that are given at once, before what others gave is looked at: a campaign that begins finds thousands.
 const GIVE_MOST: usize = 64;
 /// Of this many bytes, and one entry more.
@@ -293,7 +296,7 @@ impl Link {
         }
         self.shared.stand(Standing::There);
         let (mut count_at, mut count_pause) = (Instant::now(), COUNT_LEAST);
-        let mut poll = POLL_LEAST;
+        let (mut poll, mut poll_most) = (POLL_LEAST, POLL_MOST_FEW);
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
@@ -307,6 +310,7 @@ impl Link {
             }
             if Instant::now() >= count_at {
                 let count = self.count(exchange)?;
+                poll_most = (POLL_EACH.saturating_mul(count)).clamp(POLL_MOST_FEW, POLL_MOST);
                 let many = COUNT_EACH * count.saturating_sub(COUNT_FREE);
                 count_pause = COUNT_MOST.min(2 * count_pause).max(many);
                 count_at = Instant::now() + count_pause;
@@ -314,7 +318,7 @@ impl Link {
             is_news |= self.take(exchange, &mut cursor)? > 0;
             poll = match is_news {
                 true => POLL_LEAST,
-                false => POLL_MOST.min(2 * poll),
+                false => poll_most.min(2 * poll),
             };
             self.shared.offers.wait(poll, || self.shared.is_over());
         }
