@@ -249,11 +249,15 @@ mod tests {
             (94, &[("2.2", 8), ("2.3", 4)]),
         ];
         let whole = row(all);
-        assert!(whole.is_near && whole.is_same && !whole.is_near_by_operators);
-        // Without the three statements of line 13.
-        let text = "| 36,290 | 94.0 | 93.5 | 74.8 | 97.1 | 50 | 70 | 0.71 |";
+        assert!(whole.is_same && !whole.is_near);
+        assert!(whole.is_near_by_lines && !whole.is_near_by_operators);
+        // Without the three statements of line 13, and those of two or three faults.
+        let text = "| 36,290 | **86.0** | 93.5 | 74.8 | 97.1 | 50 | 70 | 0.71 |";
         assert!(whole.text.contains(text), "{}", whole.text);
         assert!(whole.text.contains("2.4@3 |"), "{}", whole.text);
+        let every = [("2.1", 1), ("2.2", 7), ("2.3", 4), ("2.4", 3)];
+        let more = row(&[(94, &every)]);
+        assert!(more.is_near && !more.is_same && more.text.contains("| 94.0 | 94.0 |"));
         let fewer = row(&all[..3]);
         assert!(!fewer.is_same);
         assert!(
@@ -263,7 +267,7 @@ mod tests {
         );
         let text = verdict(&[whole, fewer]);
         assert!(
-            text.starts_with("statements within 5 points on 2 of 2 (lines on 2, operators on 0)"),
+            text.starts_with("statements within 5 points on 0 of 2 (lines on 2, operators on 0)"),
             "{text}"
         );
         assert!(
