@@ -296,7 +296,7 @@ impl Link {
         }
         self.shared.stand(Standing::There);
         let (mut count_at, mut count_pause) = (Instant::now(), COUNT_LEAST);
-        let (mut poll, mut poll_most) = (POLL_LEAST, POLL_MOST_FEW);
+        let (mut poll, mut poll_most) = (POLL_LEAST, POLL_MOST);
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
@@ -310,7 +310,10 @@ impl Link {
             }
             if Instant::now() >= count_at {
                 let count = self.count(exchange)?;
-                poll_most = (POLL_EACH.saturating_mul(count)).clamp(POLL_MOST_FEW, POLL_MOST);
+                // How many they are is not known of those that divide nothing.
+                if self.shared.group.is_some() {
+                    poll_most = (POLL_EACH.saturating_mul(count)).clamp(POLL_MOST_FEW, POLL_MOST);
+                }
                 let many = COUNT_EACH * count.saturating_sub(COUNT_FREE);
                 count_pause = COUNT_MOST.min(2 * count_pause).max(many);
                 count_at = Instant::now() + count_pause;
