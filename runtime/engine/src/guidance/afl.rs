@@ -13,7 +13,7 @@
 //! - an input is trimmed once it is kept and not once it is chosen;
 //! - edges are exact arms, entries and calls, without hash collisions, and counts do not wrap.
 
-use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
+use super::byte_loop::{BACKLOG, ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{Imports, InputKind, Spec, Strategy};
 use crate::settings::{Setting, Settings};
 
@@ -60,6 +60,7 @@ pub(super) fn config(settings: &Settings) -> LoopConfig {
         energy: settings.is_on(ENERGY.name),
         trim: settings.is_on(TRIM.name),
         solve: false,
+        backlog: BACKLOG,
         climb: false,
         autodict: false,
         append: false,

@@ -3,7 +3,7 @@
 //! Coverage is recorded and nothing but seeds enters the corpus, so what it reaches is what chance
 //! alone reaches in as many trials.
 
-use super::byte_loop::{ByteLoop, LoopConfig};
+use super::byte_loop::{BACKLOG, ByteLoop, LoopConfig};
 use super::{Imports, Spec, Strategy, afl};
 use crate::settings::Settings;
 
@@ -29,6 +29,7 @@ fn new(_: &Settings) -> Strategy {
         energy: false,
         trim: false,
         solve: false,
+        backlog: BACKLOG,
         climb: false,
         autodict: false,
         append: false,

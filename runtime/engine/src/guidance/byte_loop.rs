@@ -34,11 +34,13 @@ const JOB_EIGHTHS_MAX: u32 = 6;
 const JOB_EIGHTHS_MIN: u32 = 1;
 /// Trials of a batch of a campaign that is alone: what stages of few testcases have to fill.
 const FIRST_BATCH: u64 = 1024;
-/// Most solutions of one run.
-const SOLUTIONS_MAX: usize = 512;
-/// Most solutions of one run while more than `CROWD` jobs wait.
-const SOLUTIONS_MAX_CROWDED: usize = 64;
+/// Jobs that wait beyond which no mutants' comparisons are recorded.
 const CROWD: usize = 64;
+/// Most and fewest solutions of one run that are tried.
+const SOLUTIONS_MAX: usize = 512;
+const SOLUTIONS_MIN: usize = 2;
+/// Solutions that may wait, the setting `backlog`.
+pub(super) const BACKLOG: u32 = 4096;
 /// Most solutions of one run in one batch, so that several runs take turns.
 const SOLUTIONS_AT_ONCE: usize = 128;
 /// Settings that the guidances of this loop share.
@@ -82,6 +84,8 @@ pub struct LoopConfig {
     pub trim: bool,
     /// Solve comparisons.
     pub solve: bool,
+    /// Solutions that may wait: the more jobs wait, the fewer of a run are tried.
+    pub backlog: u32,
     /// Approach comparisons that cannot be solved.
     pub climb: bool,
     /// Use automatic tokens.
@@ -449,11 +453,10 @@ impl ByteLoop {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let limit = if self.jobs.len() > CROWD {
-            SOLUTIONS_MAX_CROWDED
-        } else {
-            SOLUTIONS_MAX
-        };
+        // Jobs take turns, so a run's worst solutions would keep the next testcase from its best, and from being
+        // trimmed: with 512 each, thousands of testcases wait.
+        let limit = self.config.backlog as usize / self.jobs.len().max(1);
+        let limit = limit.clamp(SOLUTIONS_MIN, SOLUTIONS_MAX);
         let bytes_max = view.input_bytes_max;
         let limit = (limit / solvers(view.sharers)).max(1);
         let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);

@@ -3,7 +3,7 @@
 //! The loop is that of [`afl`]. On top of it:
 //! - every kept input runs once in the variant that records comparisons, and what it compared is
 //!   written over what it read ([`crate::solve`]); operands that are not in the input become
-//!   tokens;
+//!   tokens; the more jobs wait, the fewer solutions of a run are tried;
 //! - comparisons whose operands stand nowhere in the input are approached: the input that came
 //!   nearest gets a sixteenth of the children, run in that variant;
 //! - tokens from the program's data are used;
@@ -15,7 +15,7 @@
 //!
 //! Each of these is a setting, so that it can be measured without.
 
-use super::byte_loop::{ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
+use super::byte_loop::{BACKLOG, ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{Spec, Strategy, afl};
 use crate::engine::SHARE;
 use crate::settings::{Setting, Settings};
@@ -35,6 +35,12 @@ const SETTINGS: &[Setting] = &[
         "solve",
         "write what a comparison wants over what it read",
         true,
+    ),
+    Setting::number(
+        "backlog",
+        "solutions that may wait; the more jobs wait, the fewer of a run are tried",
+        64..=1_000_000_000,
+        BACKLOG as u64,
     ),
     Setting::switch(
         "climb",
@@ -65,6 +71,7 @@ fn new(settings: &Settings) -> Strategy {
         keep_valid: settings.is_on("keep_valid"),
         all_seeds: false,
         solve: settings.is_on("solve"),
+        backlog: settings.number("backlog") as u32,
         climb: settings.is_on("climb"),
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
