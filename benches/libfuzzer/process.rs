@@ -177,10 +177,13 @@ mod tests {
             busy.cpu_s
         );
         assert_eq!(busy.stdout, "on\n");
+        // On a busy machine its second of grace may take longer than it is given on the clock.
+        let has_had_its_time = deaf.cpu_s >= least(1.1) || deaf.wall_s >= END_WITHIN.as_secs_f64();
         assert!(
-            deaf.interrupted && deaf.cpu_s >= least(1.1),
-            "{}",
-            deaf.cpu_s
+            deaf.interrupted && has_had_its_time,
+            "{} of {}",
+            deaf.cpu_s,
+            deaf.wall_s
         );
         assert!(stuck.interrupted && stuck.wall_s >= 2.0, "{}", stuck.wall_s);
         assert!(!idle.interrupted && idle.cpu_s < 0.1, "{}", idle.cpu_s);

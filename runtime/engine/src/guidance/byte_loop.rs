@@ -454,24 +454,22 @@ impl ByteLoop {
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         // Jobs take turns, so a run's worst solutions would keep the next testcase from its best, and from being
-        // trimmed: with 512 each, thousands of testcases wait.
-        let limit = self.config.backlog as usize / self.jobs.len().max(1);
-        let limit = limit.clamp(SOLUTIONS_MIN, SOLUTIONS_MAX);
+        // trimmed: with 512 each, thousands of testcases wait. Campaigns that meet have a part of the jobs each, and
+        // what one of them solves another has found meanwhile, more often the more they are: by the square of their
+        // number is what was best by trying, of n and n²/2, too (`scale lockstep`).
+        let sharers = view.sharers as usize;
+        let waiting = (self.jobs.len().max(1))
+            .saturating_mul(sharers)
+            .saturating_mul(sharers);
+        let most = (SOLUTIONS_MAX / sharers).max(SOLUTIONS_MIN);
+        let limit = (self.config.backlog as usize / waiting).clamp(SOLUTIONS_MIN, most);
         let bytes_max = view.input_bytes_max;
-        let limit = (limit / solvers(view.sharers)).max(1);
         let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);
         self.jobs.extend(solving.map(Job::Solve));
         if self.config.autodict {
             self.comparisons.learn_tokens(judged.detail);
         }
     }
-}
-
-/// Among how many a run's solutions are divided by campaigns that meet: by half the square of their number, since what
-/// one of them solves another has found meanwhile more often the more they are. For two, which are as good as one, that is two;
-/// four find more with an eighth or a sixteenth than with a quarter, and less with all (`scale lockstep`).
-fn solvers(sharers: u32) -> usize {
-    (sharers * sharers / 2).max(1) as usize
 }
 
 /// One campaign's part of `count`, of which all together do as many. Draws nothing if it is alone.
