@@ -3,7 +3,9 @@
 //! - `run`: runs campaigns and adds a line of results for each; those that the file has are not run again (`run.rs`,
 //!   `campaign.rs`, `record.rs`);
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
-//!   (`compare.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`).
+//!   (`compare.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
+//! - `tuples`: which columns the programs need to be equal, or compare, as found in one run each, beside the tuples that
+//!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown.
 //!
 //! `cargo run --release --workspace --bin dataflow -- run --seeds 20` is the whole evaluation, of days; stopped, the same
 //! command goes on with it. Limit: the archive is of one campaign each, of statements in Scala (`statements.rs`).
@@ -17,6 +19,7 @@ mod record;
 mod run;
 mod seeds;
 mod statements;
+mod tuples;
 
 use std::path::PathBuf;
 
@@ -44,6 +47,8 @@ enum Verb {
         #[command(flatten)]
         wanted: alike::Wanted,
     },
+    /// Compare the co-dependence that is found with the tuples that were written down
+    Tuples(tuples::Args),
 }
 
 fn main() -> Result<()> {
@@ -66,5 +71,6 @@ fn main() -> Result<()> {
             compare::print(&all, &of);
             Ok(())
         }
+        Verb::Tuples(args) => args.print(),
     }
 }

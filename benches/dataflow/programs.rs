@@ -15,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) schema: &'static str,
     /// As the setting `tuples`. Rows are those of the reduced seeds of `seeds.rs`.
     pub(crate) tuples: &'static str,
+    /// Why what is found on the reduced seeds is not the same columns, as `tuples.rs` compares them; empty if it is.
+    pub(crate) tuples_differ: &'static str,
     /// That the archive counts in it.
     pub(crate) statements: Option<u64>,
     /// Of DepFuzz, BigFuzz and Jazzer.
@@ -56,6 +58,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         tuples: "2*{1.0@2} \
                  2*{0.0@=0,0.5@=0,0.6@=0,1.0@=0,1.5@=0,1.6@=0,1.0@=1,1.5@=1,1.6@=1} \
                  5*{1.4,1.1} 2*{1.2,1.3}",
+        tuples_differ: "old boxes are compared with new ones, and numbers with constants",
         statements: Some(209),
         archive: Some([
             day(
@@ -71,6 +74,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p2",
         schema: "ooo;nono",
         tuples: "10*{0.0,1.1}",
+        tuples_differ: "what is joined is grouped by the same key; the key is compared with a prefix, and the date with constants",
         statements: Some(70),
         archive: Some([
             day(97.1, &["2.2", "2.3", "2.4"], 36_290),
@@ -82,6 +86,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p3",
         schema: "oooooooo;ooonno",
         tuples: "5*{0.4,1.0} 3*{0.5,1.0@5} 5*{0.0}",
+        tuples_differ: "coordinates are compared with constants, and the distance that is computed from them with itself, for NaN",
         statements: Some(107),
         archive: Some([
             day(100.0, &["3.1", "3.2"], 26_275),
@@ -93,6 +98,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p4",
         schema: "onno;onno",
         tuples: "5*{0.0,1.0} 5*{1.2,1.1,0.2,0.1}",
+        tuples_differ: "routes are counted after the grouping",
         statements: Some(60),
         archive: Some([
             day(86.7, &["4.4"], 29_733),
@@ -104,6 +110,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p5",
         schema: "ooonn;onnooooooooooooooo",
         tuples: "5*{0.1,1.0}",
+        tuples_differ: "the speed, a distance by a time, and the city are compared",
         statements: Some(56),
         archive: Some([
             day(91.1, &["5.1"], 36_081),
@@ -115,6 +122,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p5s",
         schema: "ooonn",
         tuples: "5*{0.3}",
+        tuples_differ: "the time is compared, and the speed that is computed from both",
         statements: None,
         archive: None,
     },
@@ -122,6 +130,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p6",
         schema: "o",
         tuples: "{0.0}",
+        tuples_differ: "",
         statements: Some(7),
         archive: Some([
             day(100.0, &["6.1"], 411_570),
@@ -133,6 +142,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p7",
         schema: "ooon",
         tuples: "5*{0.0}",
+        tuples_differ: "ratings and vendors are compared with constants",
         statements: Some(48),
         archive: Some([
             day(72.9, &["7.2"], 28_147),
@@ -144,6 +154,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p8",
         schema: "o",
         tuples: "{0.0}",
+        tuples_differ: "",
         statements: Some(27),
         archive: Some([
             day(92.6, &["8.1", "8.3"], 115_638),
@@ -155,6 +166,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p9",
         schema: "n",
         tuples: "3*{0.0}",
+        tuples_differ: "",
         statements: Some(31),
         archive: Some([
             day(83.9, &["9.1"], 186_758),
@@ -166,6 +178,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p10",
         schema: "on",
         tuples: "{0.0} {0.1}",
+        tuples_differ: "",
         statements: Some(53),
         archive: Some([
             day(94.3, &["10.1", "10.2", "10.4"], 103_332),
@@ -177,6 +190,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p11",
         schema: "on",
         tuples: "2*{0.0} 2*{0.1}",
+        tuples_differ: "",
         statements: Some(23),
         archive: Some([
             day(100.0, &["11.1", "11.2"], 194_904),
@@ -188,6 +202,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p12",
         schema: "nnn",
         tuples: "{0.0} {0.1} {0.2}",
+        tuples_differ: "one comparison looks at all three numbers, of which the tuples say nothing",
         statements: Some(15),
         archive: Some([
             day(100.0, &["12.1"], 239_472),
@@ -199,6 +214,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p13",
         schema: "o",
         tuples: "{0.0}",
+        tuples_differ: "",
         statements: Some(12),
         archive: Some([
             day(100.0, &["13.1"], 304_652),
@@ -210,6 +226,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p14",
         schema: "nn",
         tuples: "7*{0.1}",
+        tuples_differ: "",
         statements: Some(41),
         archive: Some([
             day(97.6, &["14.1", "14.2"], 52_377),
@@ -221,6 +238,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p15",
         schema: "nnn",
         tuples: "9*{0.1}",
+        tuples_differ: "no row is at the place that ages are asked of: `--rows weak` has some; the zip code is compared",
         statements: Some(41),
         archive: Some([
             day(36.6, &["15.1"], 313_210),
@@ -232,6 +250,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p16",
         schema: "nnn",
         tuples: "5*{0.1}",
+        tuples_differ: "no row is at the place that ages are asked of: `--rows weak` has some; the zip code is compared",
         statements: Some(72),
         archive: Some([
             day(20.8, &["16.1"], 256_669),
@@ -243,6 +262,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "p17",
         schema: "nnno",
         tuples: "{0.0}",
+        tuples_differ: "the years bound a loop",
         statements: Some(37),
         archive: Some([
             day(100.0, &["17.1"], 33_243),
@@ -258,6 +278,23 @@ const EXECS_P5S: u64 = 36_081;
 /// The program of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|program| program.name == name)
+}
+
+/// The programs of these names, in their order; all without names.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Program>, String> {
+    if names.is_empty() {
+        return Ok(PROGRAMS.iter().collect());
+    }
+    let unknown = |name: &str| {
+        let names: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();
+        format!(
+            "{name}: no such program, expected one of: {}",
+            names.join(", ")
+        )
+    };
+    let programs = names.iter();
+    let programs = programs.map(|name| find(name).ok_or_else(|| unknown(name)));
+    programs.collect()
 }
 
 impl Program {

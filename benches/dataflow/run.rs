@@ -10,7 +10,7 @@ use sandglass_benches::results::Results;
 
 use crate::Result;
 use crate::campaign::{Plan, Prepared};
-use crate::programs::{PROGRAMS, Program, find};
+use crate::programs::{Program, chosen};
 use crate::record::{Key, Record};
 use crate::seeds::{self, Rows};
 
@@ -61,21 +61,7 @@ pub(crate) struct Run {
 impl Run {
     /// Runs what is not in the file yet, programs in the order that they are given in.
     pub(crate) fn go(self) -> Result<()> {
-        let all = || PROGRAMS.iter().map(|program| program.name.to_owned());
-        let names = match &self.programs[..] {
-            [] => all().collect(),
-            names => names.to_vec(),
-        };
-        let unknown = |name: &str| {
-            let names: Vec<_> = all().collect();
-            format!(
-                "{name}: no such program, expected one of: {}",
-                names.join(", ")
-            )
-        };
-        let programs: Vec<_> = (names.iter())
-            .map(|name| find(name).ok_or_else(|| unknown(name)))
-            .collect::<std::result::Result<_, _>>()?;
+        let programs = chosen(&self.programs)?;
         let known: BTreeSet<Key> = (Record::all(&self.results)?.into_iter())
             .map(|record| record.key)
             .collect();

@@ -5,10 +5,11 @@
 //! *reduced* data sets have as many rows as those that DepFuzz was evaluated with, which are not ours to
 //! copy, and match where the tuples of `programs.rs` say so, as rows that its selection kept did.
 
+use clap::ValueEnum;
 use sandglass_engine::Rng;
 
 /// Which rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Rows {
     /// As many as DepFuzz had.
     Reduced,

@@ -33,7 +33,7 @@ pub const CALL_SITE: u32 = 48;
 /// First byte after the header: the saved globals.
 pub(crate) const SAVED: u32 = 64;
 
-/// Pages of 64 KiB that inputs get in the memory of a guest without `malloc`.
+/// Pages of 64 KiB that inputs get in the memory of a guest without `malloc`, unless larger ones are allowed.
 pub const INPUT_PAGES: u64 = 16;
 
 /// Operand pairs remembered per comparison site; the latest ones win.

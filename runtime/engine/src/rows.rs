@@ -25,6 +25,11 @@ pub const SET_END: u8 = 0x1c;
 /// What ends a row.
 pub const ROW_END: u8 = b'\n';
 
+/// Whether no data set of this text has a row.
+pub fn is_without_rows(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == SET_END)
+}
+
 /// Data sets, read from bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSets {
@@ -206,6 +211,23 @@ mod tests {
         assert_eq!(texts(b"").len(), 1);
         assert!(texts(b"")[0].is_empty());
         assert_eq!(texts(b",\n")[0], [["", ""]]);
+    }
+
+    #[test]
+    fn without_rows_is_what_has_none() {
+        for text in [
+            &b""[..],
+            b"\x1c",
+            b"\x1c\x1c",
+            b"\n",
+            b"\x1c\n",
+            b"a\x1c",
+            b",",
+        ] {
+            let sets = DataSets::parse(text, b',');
+            let rows: usize = (0..sets.sets()).map(|set| sets.rows(set)).sum();
+            assert_eq!(is_without_rows(text), rows == 0, "{text:?}");
+        }
     }
 
     #[test]

@@ -251,12 +251,9 @@ impl Setup<'_> {
             }
         } else {
             let memory = live.memories.first().copied().ok_or_else(no_room)?;
-            if u64::from(bytes) > layout::INPUT_PAGES << 16 {
-                return Err(no_room());
-            }
-            let old = memory
-                .grow(&mut live.store, layout::INPUT_PAGES)
-                .map_err(|_| no_room())?;
+            // A memory with a maximum has room for those that were added to it and no more.
+            let pages = u64::from(bytes).div_ceil(65536).max(layout::INPUT_PAGES);
+            let old = memory.grow(&mut live.store, pages).map_err(|_| no_room())?;
             u32::try_from(old * 65536).map_err(|_| no_room())?
         };
         let end = u64::from(address) + u64::from(bytes);

@@ -1,17 +1,19 @@
-//! Predicates: comparisons in a dataflow program's own functions that look at more than one column.
+//! Predicates: comparisons in a dataflow program's own functions, and the columns that they look at.
 //!
-//! In: the decisions of a run, with the input bytes of both sides. Only those in the files in which operators stand count:
-//! what libraries compare is keys and text, of which operators tell.
+//! In: the decisions of a run, with the input bytes of both sides. Only those in the files in which operators stand count,
+//! with what is inlined there of a library, as `contains` of a range: what else libraries compare is keys and text, of which
+//! operators tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandglass_instrument::labels::{DependenceSite, Relation, SiteKind};
+use sandglass_instrument::library::is_library;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_sandbox::Dependences;
 
 use super::{Cells, Codependence, Column};
 
-/// A comparison whose sides come from two columns or more.
+/// A comparison of what comes from cells.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Predicate {
     /// The source file, as the compiler wrote it.
@@ -24,8 +26,20 @@ pub struct Predicate {
     pub columns: BTreeSet<Column>,
 }
 
-/// By file and line.
+/// Those that look at two columns or more, by file and line.
 pub fn predicates(
+    run: &Dependences,
+    found: &Codependence,
+    cells: &Cells,
+    of: (&[DependenceSite], &Symbols),
+) -> Vec<Predicate> {
+    let mut predicates = comparisons(run, found, cells, of);
+    predicates.retain(|predicate| predicate.columns.len() > 1);
+    predicates
+}
+
+/// All, of one column too, by file and line.
+pub fn comparisons(
     run: &Dependences,
     found: &Codependence,
     cells: &Cells,
@@ -42,15 +56,16 @@ pub fn predicates(
             continue;
         }
         let place = places.entry(event.site).or_insert_with(|| {
-            let frame = symbols.frames(site.offset).into_iter().next()?;
-            let file = frame.file.filter(|file| sources.contains(file.as_str()))?;
-            Some((file, frame.line?))
+            let mut frames = symbols.frames(site.offset).into_iter();
+            let own = frames.find(|frame| !frame.file.as_deref().is_some_and(is_library))?;
+            let file = own.file.filter(|file| sources.contains(file.as_str()))?;
+            Some((file, own.line?))
         });
         let Some((file, line)) = place else { continue };
         let both = [&event.left_bytes, &event.right_bytes].map(|bytes| cells.of_all(bytes));
         let columns = both.iter().flatten().map(|cell| cell.column());
         let columns = columns.collect::<BTreeSet<_>>();
-        if columns.len() > 1 {
+        if !columns.is_empty() {
             predicates.insert(Predicate {
                 file: file.clone(),
                 line: *line,

@@ -58,6 +58,7 @@ use super::{Guidance, Imports, InputKind, Judged, Judgement, Spec, Strategy, Vie
 use crate::batch::Group;
 use crate::corpus::{Reason, TestcaseId};
 use crate::rng::Rng;
+use crate::rows::is_without_rows;
 use crate::settings::{Setting, Settings};
 use bundles::{Bundle, ROWS_FEW, Seed, Urgency};
 use classes::Classes;
@@ -220,6 +221,10 @@ impl Guidance for Codep {
         let bytes: Arc<[u8]> = Arc::from(&judged.detail.input[..]);
         let is_seed = matches!(self.flights[judged.group.purpose as usize], Flight::Seeds);
         if is_seed {
+            // The row that we begin with instead is a seed, too.
+            if is_without_rows(&bytes) {
+                return;
+            }
             self.add_seed(id, &bytes);
         }
         let counts = self.uncovered(&judged.detail.counts, is_seed);

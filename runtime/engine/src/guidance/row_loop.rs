@@ -2,8 +2,8 @@
 //!
 //! In: the user's seeds, each some data sets (see [`crate::rows`]). Out: groups of trials, whose inputs the
 //! workers make. Seeds themselves are never run: the published tools do not, and what they cover would be
-//! more than what mutants do. Several seeds take turns, and empty ones are left out; without any we begin
-//! with a row of our own. Inputs with new coverage enter the corpus for whoever looks at it later;
+//! more than what mutants do. Several seeds take turns, and those without rows are left out; without any we
+//! begin with a row of our own. Inputs with new coverage enter the corpus for whoever looks at it later;
 //! nothing is ever made from them.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Guidance, Judged, Judgement, View, bigfuzz, depfuzz, random_rows};
 use crate::batch::{Group, Plan};
 use crate::rng::Rng;
 use crate::rows::schema::{self, Schema};
-use crate::rows::{DataSets, Maker, ROW_END, SET_END};
+use crate::rows::{DataSets, Maker, ROW_END, SET_END, is_without_rows};
 use crate::settings::{Setting, SettingKind, Settings};
 use crate::trial::Variant;
 
@@ -95,7 +95,7 @@ impl RowLoop {
 
     fn maker(&self, view: &View<'_>) -> Arc<dyn Maker> {
         let mut texts: Vec<&[u8]> = view.seeds.iter().map(|seed| &seed[..]).collect();
-        texts.retain(|text| !text.is_empty());
+        texts.retain(|text| !is_without_rows(text));
         if texts.is_empty() {
             texts.push(SEED);
         }
@@ -201,7 +201,9 @@ pub(super) mod tests {
     #[test]
     fn seeds_take_turns_and_never_run() {
         let config = Config {
-            seeds: vec![b"aaaaaaaa\n".to_vec(), Vec::new(), b"12345\n".to_vec()],
+            seeds: [&b"aaaaaaaa\n"[..], b"", b"12345\n", b"\x1c"]
+                .map(<[u8]>::to_vec)
+                .to_vec(),
             ..Config::bare(&bigfuzz::SPEC, 5, 1)
         };
         let mut engine = Engine::new(config).expect("the settings are right");

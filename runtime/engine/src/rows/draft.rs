@@ -3,6 +3,8 @@
 //! In: data sets, and changes. Out: bytes. Rows that nobody has changed stay where they were read, so a
 //! draft costs a few words for each row.
 
+use std::collections::BTreeMap;
+
 use super::{DataSets, ROW_END, SET_END};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
@@ -17,13 +19,16 @@ const COPIES: u32 = 10;
 pub struct Draft<'a> {
     read: &'a DataSets,
     sets: Vec<Vec<Row>>,
+    /// Of all rows.
+    cells: usize,
 }
 
 /// A row: one that was read, with other text in some of its cells.
 #[derive(Clone, Debug)]
 struct Row {
     source: u32,
-    edits: Vec<(u32, Vec<u8>)>,
+    /// By column: a row may have millions, and all of them new texts.
+    edits: BTreeMap<u32, Vec<u8>>,
 }
 
 /// The cells of one row of a draft.
@@ -42,13 +47,19 @@ impl<'a> Draft<'a> {
     pub fn new(read: &'a DataSets) -> Draft<'a> {
         let row = |source| Row {
             source,
-            edits: Vec::new(),
+            edits: BTreeMap::new(),
         };
         let set = |set| (0..read.rows(set) as u32).map(row).collect();
         Draft {
             read,
             sets: (0..read.sets()).map(set).collect(),
+            cells: read.cells.len(),
         }
+    }
+
+    /// How many cells all rows have by now.
+    pub fn cell_count(&self) -> usize {
+        self.cells
     }
 
     /// How many rows a data set has by now.
@@ -75,6 +86,7 @@ impl<'a> Draft<'a> {
     /// If there is no such row.
     pub fn append_copy(&mut self, set: usize, row: usize) -> usize {
         let copy = self.sets[set][row].clone();
+        self.cells += self.cells(set, row).len();
         self.sets[set].push(copy);
         self.sets[set].len() - 1
     }
@@ -89,6 +101,7 @@ impl<'a> Draft<'a> {
     /// # Panics
     /// If there is no such row.
     pub fn remove(&mut self, set: usize, row: usize) {
+        self.cells -= self.cells(set, row).len();
         self.sets[set].remove(row);
     }
 
@@ -106,18 +119,13 @@ impl<'a> Draft<'a> {
     /// If there is no such cell.
     pub fn set(&mut self, set: usize, row: usize, column: usize, text: Vec<u8>) {
         assert!(column < self.cells(set, row).len(), "there is such a cell");
-        let row = &mut self.sets[set][row];
-        let column = column as u32;
-        match row.edits.iter_mut().find(|(edited, _)| *edited == column) {
-            Some((_, old)) => *old = text,
-            None => row.edits.push((column, text)),
-        }
+        self.sets[set][row].edits.insert(column as u32, text);
     }
 
     /// In each data set, with probability 1/2, inserts 0 to 9 copies of random rows in front of
     /// the rows that they copy, so that all below move down: DepFuzz's and BigFuzz's duplication.
     pub fn duplicate_rows(&mut self, rng: &mut Rng) {
-        for rows in &mut self.sets {
+        for (set, rows) in self.sets.iter_mut().enumerate() {
             if !rng.chance(DUPLICATION) {
                 continue;
             }
@@ -126,6 +134,7 @@ impl<'a> Draft<'a> {
                     break;
                 }
                 let at = rng.index(rows.len());
+                self.cells += self.read.columns(set, rows[at].source as usize);
                 rows.insert(at, rows[at].clone());
             }
         }
@@ -167,9 +176,8 @@ impl<'a> Cells<'a> {
     /// # Panics
     /// If there is none.
     pub fn get(&self, column: usize) -> &'a [u8] {
-        let edit = (self.row.edits.iter()).find(|(edited, _)| *edited as usize == column);
-        match edit {
-            Some((_, text)) => text,
+        match self.row.edits.get(&(column as u32)) {
+            Some(text) => text,
             None => self.read.cell(self.set, self.row.source as usize, column),
         }
     }
@@ -203,6 +211,7 @@ mod tests {
         draft.set(0, 0, 1, b"y".to_vec());
         assert_eq!(text(&draft), "a,y\na,b\n\x1cc\n");
         assert_eq!((draft.rows(0), draft.rows(1), draft.rows(2)), (2, 1, 0));
+        assert_eq!(draft.cell_count(), 5);
     }
 
     #[test]
@@ -214,6 +223,7 @@ mod tests {
         draft.remove(1, 0);
         assert_eq!(text(&draft), "d\na,b\n\x1c");
         assert_eq!((draft.sets(), draft.rows(0), draft.rows(1)), (2, 2, 0));
+        assert_eq!(draft.cell_count(), 3);
     }
 
     #[test]
@@ -228,6 +238,17 @@ mod tests {
         }
     }
 
+    /// A new text for each of 300,000 cells of one row, which took minutes when all edits were looked through for each.
+    #[test]
+    fn a_row_may_have_many_cells() {
+        let read = DataSets::parse(&b"1,".repeat(300_000), b',');
+        let mut draft = Draft::new(&read);
+        for column in (0..300_000).rev() {
+            draft.set(0, 0, column, b"22".to_vec());
+        }
+        assert_eq!(text(&draft), "22,".repeat(300_000) + "\n");
+    }
+
     /// Half of the time nothing; else 0 to 9 copies, all as likely, each beside its like.
     #[test]
     fn rows_are_duplicated_up_to_nine_times() {
@@ -238,6 +259,7 @@ mod tests {
             let mut draft = Draft::new(&read);
             draft.duplicate_rows(&mut rng);
             assert_eq!(draft.rows(1), 0);
+            assert_eq!(draft.cell_count(), draft.rows(0));
             counts[draft.rows(0) - 3] += 1;
             let mut rows: Vec<_> = (0..draft.rows(0))
                 .map(|row| draft.cells(0, row).get(0))

@@ -18,6 +18,9 @@ use crate::rows::{DataSets, Maker};
 pub(super) const COPIES_MAX: u32 = 128;
 /// Data sets that have so many rows, all together, are given no more: children of children would be ever larger.
 const ROWS_MAX: usize = 1 << 14;
+/// The same of cells. As many as fill an input: of a row that has more, every copy would be cut off, after all of it was
+/// changed.
+const CELLS_MAX: usize = 1 << 20;
 
 /// A cell: data set, row, column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,7 +82,7 @@ impl Change {
             Change::Copies(set, row, count) => {
                 if (*row as usize) < draft.rows(*set as usize) {
                     for _ in 0..*count {
-                        if rows(draft) >= ROWS_MAX {
+                        if rows(draft) >= ROWS_MAX || draft.cell_count() >= CELLS_MAX {
                             break;
                         }
                         draft.append_copy(*set as usize, *row as usize);
@@ -137,7 +140,7 @@ fn groups(draft: &mut Draft<'_>, place: Place, count: u32, classes: &Classes) {
     let mut taken = texts(draft, &members);
     let mut steps = 0;
     for _ in 0..count {
-        if rows(draft) + members.len() > ROWS_MAX {
+        if rows(draft) + members.len() > ROWS_MAX || draft.cell_count() >= CELLS_MAX {
             break;
         }
         let fresh = loop {
@@ -301,6 +304,11 @@ mod tests {
         assert_eq!(draft.rows(0), 15_000);
         Change::Copies(0, 0, 2_000).apply(&mut draft, &Classes::default());
         assert_eq!(draft.rows(0), ROWS_MAX);
+        let base = DataSets::parse(&b"7,".repeat(CELLS_MAX / 2), b',');
+        let mut draft = Draft::new(&base);
+        Change::Copies(0, 0, 100).apply(&mut draft, &Classes::default());
+        Change::Groups(at(0, 0, 0), 100).apply(&mut draft, &Classes::default());
+        assert_eq!(draft.rows(0), 2);
     }
 
     #[test]

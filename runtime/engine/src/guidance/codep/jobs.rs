@@ -21,10 +21,10 @@ use crate::batch::{Group, Plan};
 use crate::corpus::TestcaseId;
 use crate::guidance::View;
 use crate::rng::Rng;
-use crate::rows::{DataSets, Maker};
+use crate::rows::{DataSets, Maker, is_without_rows};
 use crate::trial::{Compare, CompareText, Detail, Variant};
 
-/// Without seeds: text and a number.
+/// Without seeds that have rows: text and a number.
 const SEED: &[u8] = b"some words,1\n";
 /// Of the trials that are for jobs, one of so many is kept for what is not urgent.
 const OUTCOME: u32 = 4;
@@ -156,11 +156,10 @@ impl Codep {
         groups: &mut Vec<Group>,
     ) -> u32 {
         let own = Arc::from(&SEED[..SEED.len().min(view.input_bytes_max as usize)]);
-        let all: &[Arc<[u8]>] = match view.seeds {
-            [] => &[own],
-            seeds => seeds,
-        };
-        let rest = all.iter().skip(self.seeds_planned as usize);
+        // Where there are no rows, nothing can be changed.
+        let is_own = view.seeds.iter().all(|seed| is_without_rows(seed));
+        let all = view.seeds.iter().chain(is_own.then_some(&own));
+        let rest = all.skip(self.seeds_planned as usize);
         let seeds: Vec<_> = rest.take(room as usize).cloned().collect();
         let count = seeds.len() as u32;
         if count > 0 {

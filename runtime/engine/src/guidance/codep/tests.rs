@@ -56,11 +56,19 @@ fn orders(input: &[u8]) -> Trace {
 
 /// A campaign of so many trials: the faults that it finds, and the data sets of every trial, in order.
 fn campaign(settings: &[(&str, &str)], trials: u64) -> (BTreeSet<u32>, Vec<DataSets>) {
+    campaign_from(seed(), settings, trials)
+}
+
+fn campaign_from(
+    seed: Vec<u8>,
+    settings: &[(&str, &str)],
+    trials: u64,
+) -> (BTreeSet<u32>, Vec<DataSets>) {
     let settings = settings
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let config = Config {
-        seeds: vec![seed()],
+        seeds: vec![seed],
         settings: settings.collect(),
         input_bytes_max: 1 << 16,
         ..Config::bare(&SPEC, 1, 64)
@@ -119,6 +127,18 @@ fn without_selection_a_bundle_has_all_rows() {
             .any(|sets| rows(sets) >= rows(&whole) && *sets != whole)
     );
     assert_eq!(next(&[("select", "off")])[0], whole);
+}
+
+#[test]
+fn a_seed_without_rows_is_run_and_another_begins() {
+    for seed in [&b""[..], b"\x1c"] {
+        let inputs = campaign_from(seed.to_vec(), &[], 300).1;
+        assert_eq!(inputs[0], DataSets::parse(seed, b','));
+        assert_eq!(inputs[1], DataSets::parse(b"some words,1\n", b','));
+        // The row covers nothing of its own and is left out of bundles, but not of what is scattered.
+        let with_rows = inputs[2..].iter().filter(|sets| sets.rows(0) > 0).count();
+        assert!(with_rows > 30, "{with_rows}");
+    }
 }
 
 /// A bundle, and what of it is solved for a comparison that was tried often in vain: `found` names rows and ways to come out.
