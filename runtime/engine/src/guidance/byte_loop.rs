@@ -492,7 +492,6 @@ impl Guidance for ByteLoop {
         } else {
             JOB_EIGHTHS_MIN
         };
-        let eighths = (eighths / view.sharers).max(JOB_EIGHTHS_MIN);
         let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
         let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
         if self.config.climb {
