@@ -31,8 +31,8 @@ pub(crate) fn exported(module: &Module, name: &str) -> Option<FunctionId> {
 }
 
 /// Raises the maximum of the first memory by [`INPUT_PAGES`] when the guest has no `malloc`: the
-/// host then grows it by as many for the input, and the guest can grow as far as before. Larger inputs have room only
-/// in memories without a maximum.
+/// host then grows it by as many for the input, and the guest can grow as far as before. Larger inputs take of
+/// that.
 pub(crate) fn make_room(module: &mut Module) {
     let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else {
         return;

@@ -251,7 +251,7 @@ impl Setup<'_> {
             }
         } else {
             let memory = live.memories.first().copied().ok_or_else(no_room)?;
-            // A memory with a maximum has room for those that were added to it and no more.
+            // Of a memory with a maximum those beyond `INPUT_PAGES` take what the guest could have grown by.
             let pages = u64::from(bytes).div_ceil(65536).max(layout::INPUT_PAGES);
             let old = memory.grow(&mut live.store, pages).map_err(|_| no_room())?;
             u32::try_from(old * 65536).map_err(|_| no_room())?

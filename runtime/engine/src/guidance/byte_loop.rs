@@ -453,16 +453,7 @@ impl ByteLoop {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        // Jobs take turns, so a run's worst solutions would keep the next testcase from its best, and from being
-        // trimmed: with 512 each, thousands of testcases wait. Campaigns that meet have a part of the jobs each, and
-        // what one of them solves another has found meanwhile, more often the more they are: by the square of their
-        // number is what was best by trying, of n and n²/2, too (`scale lockstep`).
-        let sharers = view.sharers as usize;
-        let waiting = (self.jobs.len().max(1))
-            .saturating_mul(sharers)
-            .saturating_mul(sharers);
-        let most = (SOLUTIONS_MAX / sharers).max(SOLUTIONS_MIN);
-        let limit = (self.config.backlog as usize / waiting).clamp(SOLUTIONS_MIN, most);
+        let limit = solutions(self.config.backlog, self.jobs.len(), view.sharers);
         let bytes_max = view.input_bytes_max;
         let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);
         self.jobs.extend(solving.map(Job::Solve));
@@ -470,6 +461,21 @@ impl ByteLoop {
             self.comparisons.learn_tokens(judged.detail);
         }
     }
+}
+
+/// How many solutions of one run are tried, of `backlog` that may wait, while so many jobs wait.
+///
+/// Jobs take turns, so a run's worst solutions would keep the next testcase from its best, and from being trimmed: with
+/// 512 each, thousands of testcases wait. Of campaigns that meet each has a part of the jobs, and what one of them solves
+/// another has found meanwhile, more often the more they are: dividing by the square of their number was best of what
+/// was tried (n, n²/2 and n², `scale lockstep`).
+fn solutions(backlog: u32, jobs: usize, sharers: u32) -> usize {
+    let sharers = sharers.max(1) as usize;
+    let waiting = (jobs.max(1))
+        .saturating_mul(sharers)
+        .saturating_mul(sharers);
+    let most = (SOLUTIONS_MAX / sharers).max(SOLUTIONS_MIN);
+    (backlog as usize / waiting).clamp(SOLUTIONS_MIN, most)
 }
 
 /// One campaign's part of `count`, of which all together do as many. Draws nothing if it is alone.
@@ -606,5 +612,21 @@ impl Guidance for ByteLoop {
 
     fn tables_version(&self, view: &View<'_>) -> u64 {
         (self.comparisons.tokens_taken() as u64) << 8 | u64::from(self.block_level(view.trials))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_jobs_wait_the_fewer_solutions_are_tried() {
+        let alone = [0, 8, 64, 512, 4096].map(|jobs| solutions(BACKLOG, jobs, 1));
+        assert_eq!(alone, [512, 512, 64, 8, 2]);
+        let met = [1, 2, 4, 1_000, u32::MAX].map(|sharers| solutions(BACKLOG, 16, sharers));
+        assert_eq!(met, [256, 64, 16, 2, 2]);
+        assert_eq!(solutions(BACKLOG, 1, 4), 128);
+        assert_eq!(solutions(BACKLOG, usize::MAX, 4), 2);
+        assert_eq!(solutions(1 << 30, 4096, 1), 512);
     }
 }
