@@ -62,7 +62,10 @@ struct Run {
         default_value = "perun,cost,perffuzz,slowfuzz"
     )]
     arms: Vec<String>,
-    /// Campaigns of each guidance on each case, with seeds 1, 2, 3, …
+    /// The first seed; those before it are in the results already
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    from: u64,
+    /// The last seed; each guidance has a campaign of every seed on each case
     #[arg(long, value_name = "N", default_value_t = 10)]
     seeds: u64,
     /// Executions of each campaign at most
@@ -128,7 +131,7 @@ impl Run {
         let prepared = CASES.iter().filter(wanted).map(Prepared::new);
         let prepared = prepared.collect::<Result<Vec<_>>>()?;
         // Seeds outermost: what is there when somebody stops us is of all arms.
-        for seed in 1..=self.seeds {
+        for seed in self.from..=self.seeds {
             for of in &prepared {
                 let published = of.published()?;
                 let budget = Budget {

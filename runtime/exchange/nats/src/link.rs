@@ -9,10 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_nats::connection::State as Wire;
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
+use async_nats::jetstream::context::{
+    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind,
+};
+use async_nats::jetstream::stream::{Config, Info};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ClientError, ConnectOptions, Event, ServerError};
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use tokio::sync::{Notify, watch};
 
 use crate::Settings;
@@ -25,6 +28,11 @@ const CONNECT: Duration = Duration::from_secs(3);
 const PING: Duration = Duration::from_secs(3);
 /// Between two attempts while something is wrong.
 const RETRY: Duration = Duration::from_millis(100);
+/// Before the first attempt to connect; a server that ends each connection at once is not asked without pause.
+const FIRST: Duration = Duration::from_millis(10);
+/// Between two looks for a stream that somebody else is making, and how many.
+const MAKING: Duration = Duration::from_millis(5);
+const MAKING_MOST: usize = 200;
 /// Requests that may wait to be written. Nothing is sent while the server is away, so they are few.
 const QUEUE: usize = 256;
 /// A server must take messages of this size.
@@ -66,9 +74,9 @@ pub(crate) struct Link {
 impl Link {
     /// Begins to connect. Must be called on a runtime that lives as long as the link.
     pub(crate) async fn open(address: &Address, settings: Settings) -> Result<Link, String> {
-        let doubt = Arc::new(Notify::new());
+        let (doubt, wired) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let trouble = Arc::new(Mutex::new("not connected yet".to_owned()));
-        let (doubted, told) = (doubt.clone(), trouble.clone());
+        let (doubted, told, connected) = (doubt.clone(), trouble.clone(), wired.clone());
         let options = match address.login() {
             Some((name, password)) => ConnectOptions::with_user_and_password(name, password),
             None => ConnectOptions::new(),
@@ -80,12 +88,18 @@ impl Link {
             .ping_interval(PING)
             .request_timeout(Some(settings.deadline))
             .client_capacity(QUEUE)
-            .reconnect_delay_callback(|attempts| RETRY * attempts.clamp(1, 10) as u32)
+            .reconnect_delay_callback(|attempts| match attempts {
+                0 | 1 => FIRST,
+                more => RETRY * more.min(10) as u32,
+            })
             .event_callback(move |event| {
                 let (doubted, told) = (doubted.clone(), told.clone());
+                let connected = connected.clone();
                 async move {
-                    if event == Event::Disconnected {
-                        doubted.notify_one();
+                    match event {
+                        Event::Connected => connected.notify_one(),
+                        Event::Disconnected => doubted.notify_one(),
+                        _ => {}
                     }
                     if let Some(why) = reason(&event) {
                         *told.lock().unwrap_or_else(PoisonError::into_inner) = why;
@@ -107,6 +121,7 @@ impl Link {
             layout: layout.clone(),
             settings,
             trouble,
+            wired,
         };
         tokio::spawn(supervise(supervisor, tell, doubt.clone()));
         Ok(Link {
@@ -150,6 +165,8 @@ struct Supervisor {
     layout: Layout,
     settings: Settings,
     trouble: Arc<Mutex<String>>,
+    /// Told when there is a connection, so that who begins need not wait for the next attempt.
+    wired: Arc<Notify>,
 }
 
 async fn supervise(it: Supervisor, tell: watch::Sender<State>, doubt: Arc<Notify>) {
@@ -165,7 +182,8 @@ async fn supervise(it: Supervisor, tell: watch::Sender<State>, doubt: Arc<Notify
             tell.send_replace(State::Away(it.trouble()));
             continue;
         }
-        tokio::time::sleep(RETRY).await;
+        // Whether it was told or the time is up.
+        let _ = tokio::time::timeout(RETRY, it.wired.notified()).await;
         let is_wired = it.client.connection_state() == Wire::Connected;
         failures = if is_wired { failures + 1 } else { 0 };
         // A connection that seems to live and answers nothing.
@@ -199,7 +217,9 @@ impl Supervisor {
             ));
         }
         let work = async {
-            let created = try_join_all(Place::ALL.map(|place| self.stream(place))).await?;
+            // All to their end: a server (2.9) whose answers are not awaited may owe the next one.
+            let created = join_all(Place::ALL.map(|place| self.stream(place))).await;
+            let created = created.into_iter().collect::<Result<Vec<u64>, State>>()?;
             Ok(State::Ready(Session {
                 generation,
                 corpus: created[0],
@@ -216,15 +236,7 @@ impl Supervisor {
     /// When the stream was made.
     async fn stream(&self, place: Place) -> Result<u64, State> {
         let ours = self.layout.config(place);
-        let found = match self.jetstream.create_stream(ours.clone()).await {
-            Ok(stream) => stream.cached_info().clone(),
-            // One of that name is there, with other settings.
-            Err(e) if is_taken(&e) => {
-                let stream = self.jetstream.get_stream(&ours.name).await;
-                stream.map_err(away)?.cached_info().clone()
-            }
-            Err(e) => return Err(away(e)),
-        };
+        let found = self.found_or_made(&ours).await?;
         if !layout::fits(&found.config, &ours) {
             let name = &ours.name;
             return Err(State::Unfit(format!(
@@ -235,19 +247,47 @@ impl Supervisor {
         Ok(found.created.unix_timestamp_nanos() as u64)
     }
 
+    /// The stream of that name. Looked for first, because a server (2.9) that is asked by several at once to make the same
+    /// stream says to some that its subjects are another's, and then may not answer for seconds if it is asked again.
+    async fn found_or_made(&self, ours: &Config) -> Result<Info, State> {
+        for _ in 0..MAKING_MOST {
+            match self.jetstream.get_stream(&ours.name).await {
+                Ok(stream) => return Ok(stream.cached_info().clone()),
+                Err(e) if is_missing(&e) => {}
+                Err(e) => return Err(away(e)),
+            }
+            match self.jetstream.create_stream(ours.clone()).await {
+                Ok(stream) => return Ok(stream.cached_info().clone()),
+                // Somebody makes it now, or one of that name is there with other settings.
+                Err(e) if is_taken(&e) => tokio::time::sleep(MAKING).await,
+                Err(e) => return Err(away(e)),
+            }
+        }
+        let name = &ours.name;
+        Err(State::Unfit(format!(
+            "stream {name} cannot be made, because another stream has its subjects: \
+             join under another campaign's name, or see `nats stream ls`"
+        )))
+    }
+
     fn trouble(&self) -> String {
         let trouble = self.trouble.lock();
         trouble.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
+fn is_missing(error: &GetStreamError) -> bool {
+    let missing = jetstream::ErrorCode::STREAM_NOT_FOUND;
+    matches!(error.kind(), GetStreamErrorKind::JetStream(e) if e.error_code() == missing)
+}
+
 fn is_taken(error: &CreateStreamError) -> bool {
-    match error.kind() {
-        CreateStreamErrorKind::JetStream(e) => {
-            e.error_code() == jetstream::ErrorCode::STREAM_NAME_EXIST
-        }
-        _ => false,
-    }
+    use jetstream::ErrorCode;
+    let taken = [
+        ErrorCode::STREAM_NAME_EXIST,
+        ErrorCode::STREAM_SUBJECT_OVERLAP,
+    ];
+    matches!(error.kind(), CreateStreamErrorKind::JetStream(e) if taken.contains(&e.error_code()))
 }
 
 fn away(error: impl std::fmt::Display) -> State {

@@ -36,6 +36,28 @@ fn campaigns_on_one_server_do_not_meet() {
     assert_eq!(all(&mut one).len(), 1);
 }
 
+/// A server (2.9) that several ask at once for the same new stream refuses some of them, and answers them late.
+#[test]
+fn those_that_begin_at_once_all_join_at_once() {
+    if !is_there() {
+        return;
+    }
+    const AT_ONCE: usize = 4;
+    let world = World::new();
+    for campaign in 0..20 {
+        let url = world.url_directly(&format!("c{campaign}"));
+        let address = Address::parse(&url).expect("an address");
+        let mut all: Vec<Nats> = (0..AT_ONCE)
+            .map(|_| Nats::open(&address, world::SETTINGS).expect("a client"))
+            .collect();
+        // Below the deadline, after which an attempt is given up and the next one succeeds.
+        let soon = world::SETTINGS.deadline / 2;
+        for nats in &mut all {
+            nats.wait(soon).expect("a server");
+        }
+    }
+}
+
 #[test]
 fn large_records_pass() {
     if !is_there() {
