@@ -5,7 +5,8 @@
 //! - `lockstep`: the same of engines in one thread that take turns and meet after so many executions, or never:
 //!   the same edges on every machine (`lockstep.rs`). `--set share=off` has them divide nothing.
 //! - `cost`: CPU time of a campaign that meets nobody in a folder, over that of the same one alone; they are the same
-//!   campaign, which is checked. Then of one that meets another, and of its link's thread alone.
+//!   campaign, which is checked. Then of one that meets another, and of its link alone: threads, and the relay to a server. The
+//!   server's own time is not in it.
 //!
 //! Everything is run as processes of `sandglass`, which must be built.
 
@@ -299,7 +300,7 @@ fn cost(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// CPU seconds of the threads that speak to the others, of each process, until all have ended: looked at every few
+/// CPU seconds of the threads that speak to the others, and of a relay, of each process, until all have ended: looked at every few
 /// milliseconds, because nobody can ask afterwards.
 fn links_s(children: &mut [Child]) -> Result<Vec<f64>> {
     let mut links = vec![0.0; children.len()];
@@ -317,18 +318,35 @@ fn links_s(children: &mut [Child]) -> Result<Vec<f64>> {
     Ok(links)
 }
 
-/// The same of one process as of now; 0 if there is no such thread. Nanoseconds are the first field of `schedstat`.
+/// The same of one process as of now, with the relay that is its child; 0 if nobody speaks.
 fn link_s(process: u32) -> f64 {
-    let threads = fs::read_dir(format!("/proc/{process}/task"))
-        .into_iter()
-        .flatten();
-    let spent = threads.flatten().filter_map(|thread| {
-        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
-        let stat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+    let relays = (tasks(process).into_iter())
+        .filter_map(|task| fs::read_to_string(task.join("children")).ok())
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .filter_map(|child| child.parse().ok());
+    let relays_s: f64 = relays.map(|relay| threads_s(relay, "")).sum();
+    threads_s(process, "exchange") + relays_s
+}
+
+/// CPU seconds of the threads of a process whose names begin so, as of now. Nanoseconds are the first field of `schedstat`.
+fn threads_s(process: u32, begins: &str) -> f64 {
+    let spent = tasks(process).into_iter().filter_map(|task| {
+        let name = fs::read_to_string(task.join("comm")).ok()?;
+        let stat = fs::read_to_string(task.join("schedstat")).ok()?;
         let ns: f64 = stat.split_whitespace().next()?.parse().ok()?;
-        (name.trim() == "exchange").then_some(ns / 1e9)
+        name.starts_with(begins).then_some(ns / 1e9)
     });
     spent.sum()
+}
+
+fn tasks(process: u32) -> Vec<PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks.map(|task| task.path()).collect()
 }
 
 fn temporary() -> Result<PathBuf> {

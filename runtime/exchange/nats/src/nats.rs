@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join, select};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sandglass_exchange::codec::{TAIL_BYTES, VALUE_BYTES_MOST, encode_checked};
 use sandglass_exchange::exchange::{DELIVERIES_MOST, taken};
@@ -432,12 +432,23 @@ async fn tail(
     is_compared: bool,
     patience: Duration,
 ) -> Result<(Vec<Entry>, Cursor), Error> {
-    let (created, first, last) = peer.extent(Place::Corpus).await?;
+    // With the next message asked for along with how many there are: few at a time come, most often one.
+    let next = cursor
+        .0
+        .first()
+        .map_or(1, |(_, sequence)| sequence.saturating_add(1));
+    let (extent, next_at) = join(peer.extent(Place::Corpus), peer.at(Place::Corpus, next)).await;
+    let (created, first, last) = extent?;
+    let mut next_at = Some(next_at?);
     let mut position = position(peer, cursor, created, last, is_compared).await?;
     let begin = (position.0 + 1).max(first);
     let end = last.min(begin.saturating_add(most as u64).saturating_sub(1));
     let mut arriving = stream::iter(begin..=end)
-        .map(|sequence| async move { (sequence, entry_at(peer, sequence).await) })
+        .map(|sequence| {
+            // What was not there then may have come meanwhile.
+            let known = next_at.take_if(|at| sequence == next && matches!(at, At::Message(_)));
+            async move { (sequence, entry_at(peer, sequence, known).await) }
+        })
         .buffered(WINDOW);
     let started = tokio::time::Instant::now();
     let (mut entries, mut bytes) = (Vec::new(), 0);
@@ -494,9 +505,17 @@ async fn position(
     })
 }
 
-/// The name of the message of that number, and the entry that it is, with its size, if it is one.
-async fn entry_at(peer: &Peer, sequence: u64) -> Result<(String, Option<(Entry, usize)>), Error> {
-    let stored = match peer.at(Place::Corpus, sequence).await? {
+/// The name of the message of that number, and the entry that it is, with its size, if it is one. Asked for unless it is known.
+async fn entry_at(
+    peer: &Peer,
+    sequence: u64,
+    known: Option<At>,
+) -> Result<(String, Option<(Entry, usize)>), Error> {
+    let at = match known {
+        Some(at) => at,
+        None => peer.at(Place::Corpus, sequence).await?,
+    };
+    let stored = match at {
         At::Message(stored) => stored,
         At::Hole => return Ok((String::new(), None)),
         At::Unreadable => {

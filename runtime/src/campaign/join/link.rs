@@ -297,10 +297,11 @@ impl Link {
         self.shared.stand(Standing::There);
         let (mut count_at, mut count_pause) = (Instant::now(), COUNT_LEAST);
         let (mut poll, mut poll_most) = (POLL_LEAST, POLL_MOST);
+        let mut take_at = Instant::now();
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
-            let mut is_news = self.give(exchange)?;
+            self.give(exchange)?;
             self.urgent(exchange)?;
             if is_over {
                 while self.give(exchange)? {
@@ -318,12 +319,16 @@ impl Link {
                 count_pause = COUNT_MOST.min(2 * count_pause).max(many);
                 count_at = Instant::now() + count_pause;
             }
-            is_news |= self.take(exchange, &mut cursor)? > 0;
-            poll = match is_news {
-                true => POLL_LEAST,
-                false => poll_most.min(2 * poll),
-            };
-            self.shared.offers.wait(poll, || self.shared.is_over());
+            // What is given comes back, and is no news.
+            if Instant::now() >= take_at {
+                poll = match self.take(exchange, &mut cursor)? {
+                    0 => poll_most.min(2 * poll),
+                    _ => POLL_LEAST,
+                };
+                take_at = Instant::now() + poll;
+            }
+            let left = take_at.saturating_duration_since(Instant::now());
+            self.shared.offers.wait(left, || self.shared.is_over());
         }
     }
 
@@ -378,7 +383,8 @@ impl Link {
         let mut cursor = Cursor::default();
         loop {
             let at = cursor.clone();
-            if self.take(exchange, &mut cursor)? == 0 && cursor == at {
+            self.take(exchange, &mut cursor)?;
+            if cursor == at {
                 break;
             }
         }
@@ -388,15 +394,15 @@ impl Link {
         Ok(cursor)
     }
 
-    /// Hands on what others have offered; how much came, ours included.
+    /// Hands on what others have offered; how many they were.
     fn take(&mut self, exchange: &mut dyn Exchange, cursor: &mut Cursor) -> Result<usize, Left> {
-        let entries = exchange.tail(cursor, TAIL_MOST)?;
-        let count = entries.len();
-        for entry in entries {
+        let mut count = 0;
+        for entry in exchange.tail(cursor, TAIL_MOST)? {
             let id = short(entry.id());
             self.there.insert(id);
             if self.takes && entry.worker != self.me && self.passed.insert(id) {
                 self.hand_on(exchange, entry)?;
+                count += 1;
             }
         }
         Ok(count)
