@@ -58,6 +58,10 @@ pub(crate) struct Reached {
     pub(crate) missed: Option<Vec<u32>>,
     /// Lines reached by [`Plan::pace`] executions; all if there are no more.
     pub(crate) lines_paced: u64,
+    /// Arms of branches taken by then: line, and which of its arms in the order of the code. Nothing in older rows.
+    pub(crate) arms_paced: Option<Vec<(u32, u32)>>,
+    /// Executions, and lines reached by then: at every power of two, and at the end. Nothing in older rows.
+    pub(crate) curve: Vec<(u64, u64)>,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
     pub(crate) operators: Share,
     pub(crate) faults: BTreeMap<String, First>,
@@ -97,16 +101,19 @@ impl Prepared {
         })?;
         let mut collector = Collector::new(&self.target, &limits)?;
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());
-        let mut lines_paced = None;
+        let (mut paced, mut curve) = (None, Vec::new());
         while engine.stats().execs < plan.execs {
             let done = engine.stats().execs;
             if done == plan.pace {
-                lines_paced = Some(self.own(&collector.counts)?.lines_share().reached);
+                paced = Some(self.own(&collector.counts)?);
             }
-            let end = match done < plan.pace {
-                true => plan.execs.min(plan.pace),
-                false => plan.execs,
-            };
+            if done.is_power_of_two() {
+                curve.push((done, self.own(&collector.counts)?.lines_share().reached));
+            }
+            let mut end = plan.execs.min((done + 1).next_power_of_two());
+            if done < plan.pace {
+                end = end.min(plan.pace);
+            }
             let batch = Arc::new(engine.next_batch(end - done));
             let mut judging = Judging::of(&batch);
             run_batch(&mut pool, &batch, &mut |outcomes| {
@@ -125,10 +132,15 @@ impl Prepared {
         let own = self.own(&collector.counts)?;
         let lines = own.lines_share();
         let missed = own.lines.iter().filter(|(_, count)| **count == 0);
+        let missed = missed.map(|(line, _)| *line).collect();
+        curve.push((plan.execs, lines.reached));
+        let paced = paced.as_ref().unwrap_or(&own);
         Ok(Reached {
             lines,
-            missed: Some(missed.map(|(line, _)| *line).collect()),
-            lines_paced: lines_paced.unwrap_or(lines.reached),
+            missed: Some(missed),
+            lines_paced: paced.lines_share().reached,
+            arms_paced: Some(arms(paced)),
+            curve,
             operators: operators(wasm, program.probe_map(), &collector.counts, &self.source)?,
             valid: engine.stats().valid,
             execs: engine.stats().execs,
@@ -158,6 +170,15 @@ impl Prepared {
         let own = self.own(&vec![0; program.probe_map().probes.len()])?;
         Ok(own.lines.into_keys().collect())
     }
+}
+
+/// The arms that were taken, ascending.
+fn arms(file: &FileCover) -> Vec<(u32, u32)> {
+    let arms = file.branches.iter().flat_map(|(line, counts)| {
+        let taken = (0..).zip(counts).filter(|(_, count)| **count > 0);
+        taken.map(|(nth, _)| (*line, nth))
+    });
+    arms.collect()
 }
 
 /// Whether a path ends in this name.
@@ -313,6 +334,11 @@ mod tests {
             assert_eq!(first.state_hash, second.state_hash, "{guidance}");
             assert_eq!(first.lines, second.lines, "{guidance}");
             assert_eq!(first.lines_paced, second.lines_paced, "{guidance}");
+            assert_eq!(first.arms_paced, second.arms_paced, "{guidance}");
+            assert_eq!(first.curve, second.curve, "{guidance}");
+            let execs: Vec<_> = first.curve.iter().map(|(exec, _)| *exec).collect();
+            assert_eq!(execs[..3], [1, 2, 4]);
+            assert_eq!(first.curve.last(), Some(&(2_000, first.lines.reached)));
             let execs = |of: &Reached| of.faults.values().map(|f| f.exec).collect::<Vec<_>>();
             assert_eq!(execs(&first), execs(&second), "{guidance}");
         }

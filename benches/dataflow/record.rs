@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sandglass_benches::results;
 use sandglass_runtime::cover::Share;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -57,6 +58,7 @@ impl Record {
             "execs": reached.execs, "valid": reached.valid,
             "lines": [reached.lines.reached, reached.lines.all],
             "lines_paced": reached.lines_paced, "missed": reached.missed,
+            "arms_paced": reached.arms_paced, "curve": reached.curve,
             "operators": [reached.operators.reached, reached.operators.all],
             "faults": faults, "cpu_s": reached.cpu_s, "state_hash": reached.state_hash,
         })
@@ -85,10 +87,9 @@ impl Record {
             },
             reached: Reached {
                 lines: share("lines")?,
-                missed: match &object["missed"] {
-                    Value::Null => None,
-                    missed => Some(serde_json::from_value(missed.clone()).ok()?),
-                },
+                missed: if_there(&object["missed"]).ok()?,
+                arms_paced: if_there(&object["arms_paced"]).ok()?,
+                curve: if_there(&object["curve"]).ok()?.unwrap_or_default(),
                 lines_paced: number("lines_paced")?,
                 operators: share("operators")?,
                 faults: object["faults"]
@@ -103,6 +104,14 @@ impl Record {
             },
             commit: text("commit")?,
         })
+    }
+}
+
+/// A field that older rows do not have.
+fn if_there<T: DeserializeOwned>(field: &Value) -> serde_json::Result<Option<T>> {
+    match field {
+        Value::Null => Ok(None),
+        field => serde_json::from_value(field.clone()).map(Some),
     }
 }
 
@@ -159,6 +168,8 @@ pub(crate) mod tests {
                 },
                 lines_paced: lines,
                 missed: Some(vec![13]),
+                arms_paced: Some((0..lines as u32).map(|line| (line, 0)).collect()),
+                curve: vec![(execs / 2, lines / 2), (execs, lines)],
                 operators: Share {
                     reached: 4 * lines,
                     all: 500,
@@ -180,11 +191,14 @@ pub(crate) mod tests {
         assert_eq!(Record::read(&object), None);
         object["commit"] = "c0".into();
         assert_eq!(Record::read(&object), Some(record));
-        // As rows were before statements were counted.
+        // As rows were before statements and branches were counted.
         let fields = object.as_object_mut().expect("it is one");
-        fields.remove("missed");
+        for field in ["missed", "arms_paced", "curve"] {
+            fields.remove(field);
+        }
         let old = Record::read(&object).expect("it is still read");
-        assert_eq!(old.reached.missed, None);
+        assert_eq!((old.reached.missed, old.reached.arms_paced), (None, None));
+        assert!(old.reached.curve.is_empty());
         object["program"] = "p99".into();
         assert_eq!(Record::read(&object), None);
     }

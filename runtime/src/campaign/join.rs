@@ -47,7 +47,7 @@ pub(crate) use link::{Opener, meet};
 use lost::Lost;
 
 /// Between two looks at the queues. At 30 ms short campaigns on cJSON had worse coverage than at 8; that 2 is better than 8 is
-/// shown in lockstep (meeting after every 512 executions for 2,048), not of processes, and links take 1.0 % of CPU for 0.7 (`scale`).
+/// shown in lockstep (meeting after every 512 executions for 2,048), not of processes.
 const EVERY: Duration = Duration::from_millis(2);
 /// A testcase has been in the corpus for so long, and for at most twice as long, when it is offered: most are trimmed by then.
 const SETTLES: Duration = Duration::from_millis(4);
