@@ -20,6 +20,7 @@ use sandglass_sandbox::{Limits, Options, Sandbox, on_guest_thread};
 
 use crate::Result;
 use crate::programs::Program;
+use crate::record::Curve;
 
 /// A program, compiled.
 pub(crate) struct Prepared {
@@ -61,7 +62,7 @@ pub(crate) struct Reached {
     /// Arms of branches taken by then: line, and which of its arms in the order of the code. Nothing in older rows.
     pub(crate) arms_paced: Option<Vec<(u32, u32)>>,
     /// Executions, and lines reached by then: at every power of two, and at the end. Nothing in older rows.
-    pub(crate) curve: Vec<(u64, u64)>,
+    pub(crate) curve: Curve,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
     pub(crate) operators: Share,
     pub(crate) faults: BTreeMap<String, First>,

@@ -8,16 +8,18 @@ use sandglass_benches::println;
 use sandglass_benches::stats::{Contrast, mann_whitney, median};
 use sandglass_runtime::cover::Share;
 
+use crate::branches;
 use crate::gate::{counts, faults, grouped, middle, percent};
 use crate::programs::{PROGRAMS, Program};
+use crate::progress;
 use crate::record::Record;
 
 /// Campaigns of one guidance on one program.
-struct Cell<'a> {
-    program: &'static Program,
-    records: Vec<&'a Record>,
+pub(crate) struct Cell<'a> {
+    pub(crate) program: &'static Program,
+    pub(crate) records: Vec<&'a Record>,
     /// Executions that count.
-    execs: u64,
+    pub(crate) execs: u64,
 }
 
 /// Prints all tables.
@@ -29,6 +31,8 @@ pub(crate) fn print(records: &[Record], of: &str) {
         }
     }
     print_overview(records, &arms);
+    branches::print(records, &arms);
+    progress::print(records, &arms);
     print_faults(records, &arms);
     for baseline in arms.iter().filter(|arm| **arm != of) {
         print_contrasts(records, of, baseline);
@@ -46,7 +50,7 @@ pub(crate) fn print(records: &[Record], of: &str) {
 }
 
 /// The campaigns of a guidance, by program.
-fn cells<'a>(records: &'a [Record], arm: &str) -> Vec<Cell<'a>> {
+pub(crate) fn cells<'a>(records: &'a [Record], arm: &str) -> Vec<Cell<'a>> {
     let cell = |program: &'static Program| {
         let of = |record: &&Record| record.key.arm == arm && record.key.program == program.name;
         let records: Vec<&Record> = records.iter().filter(of).collect();
@@ -80,7 +84,7 @@ impl Cell<'_> {
     }
 
     /// Feasible faults with their depth, those that count, and the executions of each campaign.
-    fn faults(&self) -> Vec<(&'static str, u32, usize, Vec<u64>)> {
+    pub(crate) fn faults(&self) -> Vec<(&'static str, u32, usize, Vec<u64>)> {
         let found = faults(&self.records, self.execs);
         let never = || (0, vec![self.execs; self.records.len()]);
         let all = self.program.guest().faults.iter();
@@ -125,7 +129,7 @@ impl Cell<'_> {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     // No sum of none: that is -0.
     values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }

@@ -3,7 +3,7 @@
 //! - `run`: runs campaigns and adds a line of results for each; those that the file has are not run again (`run.rs`,
 //!   `campaign.rs`, `record.rs`);
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
-//!   (`compare.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
+//!   (`compare.rs`, `branches.rs`, `progress.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
 //! - `tuples`: which columns the programs need to be equal, or compare, as found in one run each, beside the tuples that
 //!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown.
 //!
@@ -11,10 +11,12 @@
 //! command goes on with it. Limit: the archive is of one campaign each, of statements in Scala (`statements.rs`).
 
 mod alike;
+mod branches;
 mod campaign;
 mod compare;
 mod gate;
 mod programs;
+mod progress;
 mod record;
 mod run;
 mod seeds;

@@ -12,6 +12,9 @@ use crate::Result;
 use crate::campaign::{First, Reached};
 use crate::programs::find;
 
+/// Executions, and lines reached by then; ascending.
+pub(crate) type Curve = Vec<(u64, u64)>;
+
 /// What tells a campaign from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
