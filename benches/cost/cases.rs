@@ -160,6 +160,63 @@ pub(crate) const CASES: &[Case] = &[
         published: Published::Nothing,
         best: || vec![b'a'; 500],
     },
+    // Real libraries in everyday use. Nobody knows their worst inputs: what stands for the best is a family that one would try.
+    Case {
+        name: "Expat",
+        subject: "expat",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || filled("<a>", "<b/>"),
+    },
+    Case {
+        name: "cJSON",
+        subject: "cjson",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || filled("{", r#""k":1,"#),
+    },
+    Case {
+        name: "serde_json",
+        subject: "rust-json",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || filled("{", r#""k":1,"#),
+    },
+    Case {
+        name: "regex",
+        subject: "rust-regex",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || filled("(\\pL{9}){9}\n", "a"),
+    },
+    Case {
+        name: "SQLite",
+        subject: "sqlite",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || filled("SELECT 1", ",1"),
+    },
+    Case {
+        name: "zlib",
+        subject: "zlib",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || stored(500),
+    },
+    Case {
+        name: "bzip2",
+        subject: "bzip2",
+        bytes_max: 500,
+        seed: shipped,
+        published: Published::Nothing,
+        best: || shipped("bzip2").unwrap_or_default(),
+    },
 ];
 
 /// The module of a case's subject.
@@ -168,6 +225,18 @@ pub(crate) fn module(name: &str) -> Result<Vec<u8>> {
         Some(costly) => Ok(costly.wasm.to_vec()),
         None => Ok(subject(name)?),
     }
+}
+
+/// A beginning, and a part of it as often as 500 bytes have room for.
+fn filled(begin: &str, part: &str) -> Vec<u8> {
+    let times = (500 - begin.len()) / part.len();
+    format!("{begin}{}", part.repeat(times)).into_bytes()
+}
+
+/// Blocks of five bytes in which nothing is stored, behind the two bytes of a zlib header.
+fn stored(bytes: usize) -> Vec<u8> {
+    let blocks = [0, 0, 0, 0xff, 0xff].repeat((bytes - 2) / 5);
+    [&[0x78, 0x9c], &*blocks].concat()
 }
 
 /// The first of the seeds that come with a subject.

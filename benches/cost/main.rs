@@ -45,8 +45,9 @@ enum Verb {
     Predict,
     /// Sum up results as Markdown
     Table {
-        /// A file of results
-        results: PathBuf,
+        /// Files of results
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
     },
 }
 

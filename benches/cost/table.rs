@@ -1,7 +1,7 @@
 //! Results of campaigns, summed up: medians by case and guidance, and geometric means over cases.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
 use sandglass_benches::println;
 use sandglass_benches::results::read;
@@ -17,8 +17,8 @@ const MEASURES: [&str; 3] = ["fuel", "path", "hits"];
 /// Prints medians: fuel over the seed's; fuel, all arms taken and the arm taken most over those of the best that is
 /// known; and how many campaigns came to what is published and to nine tenths of the best. Then geometric means of
 /// `cost` over each other guidance, and the commits.
-pub(crate) fn table(path: &Path) -> Result<()> {
-    let rows = read(path, "cost");
+pub(crate) fn table(paths: &[PathBuf]) -> Result<()> {
+    let rows: Vec<Value> = paths.iter().flat_map(|path| read(path, "cost")).collect();
     let all: Vec<Arm<'_>> = CASES.iter().flat_map(|case| arms(case, &rows)).collect();
     println!(
         "| case | guidance | executions | fuel, × seed | of the best | path, of the best | hits, of the best | published | 90 % |"
