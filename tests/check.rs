@@ -32,6 +32,42 @@ fn prepare() -> tempfile::TempDir {
     folder
 }
 
+/// A slow finding costs no more than what it says, or than what somebody wrote there.
+#[test]
+fn a_slow_finding_is_held_against_its_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let target = wat::parse_str(include_str!("cli/check.txt")).unwrap();
+    fs::write(root.join("t.wasm"), target).unwrap();
+    fs::create_dir(root.join("corpus")).unwrap();
+    fs::write(root.join("corpus/a"), "hello").unwrap();
+    let sandglass = |args: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_sandglass-dup");
+        program::run(program, env!("CARGO_TARGET_TMPDIR"), root, args)
+    };
+    sandglass(&["fuzz", "t.wasm", "corpus", "--execs", "3000", "--out", "o"]);
+    let findings = fs::read_dir(root.join("o/findings")).unwrap();
+    let mut names = findings.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let slow = names.find(|name| name.starts_with("slow-")).unwrap();
+    let path = format!("o/findings/{slow}");
+    let file = root.join(&path).join("finding.json");
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let fuel = record["fuel"].as_u64().unwrap();
+    for (budget, code) in [(fuel - 1, 1), (fuel, 0)] {
+        record["budget"] = budget.into();
+        fs::write(&file, record.to_string()).unwrap();
+        let output = sandglass(&["check", "t.wasm", &path, "--execs", "0"]);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        assert_eq!(
+            digits.contains(&format!("{fuel}{budget}")),
+            code == 1,
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_check_is_the_same_everywhere_and_its_reports_are_what_they_claim() {
     let (one, other) = (prepare(), prepare());

@@ -249,3 +249,51 @@ fn the_book_answers_for_every_option() {
     }
     assert!(found >= 10, "{found}");
 }
+
+#[test]
+fn a_hang_lies_among_the_hangs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let target = TARGET.replace("(then unreachable)", "(then (loop $ever (br $ever)))");
+    assert_ne!(target, TARGET);
+    fs::write(
+        root.join("t.wasm"),
+        wat::parse_str(target).expect("assembles"),
+    )
+    .expect("writes");
+    fs::create_dir(root.join("seeds")).expect("creates");
+    fs::write(root.join("seeds/one"), "some words here\n").expect("writes");
+    let fuzz = [
+        "fuzz",
+        "t.wasm",
+        "seeds",
+        "--guidance",
+        "perun",
+        "--execs",
+        "1000",
+        "--fuel",
+        "1M",
+        "--out",
+        "o",
+    ];
+    let output = sandglass(root, &fuzz);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let output = sandglass(root, &["perf", "t.wasm", "o", "--perun-out", "p"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let found = files(&root.join("p"));
+    let names: Vec<&str> = found.keys().filter_map(|path| path.to_str()).collect();
+    let hangs: Vec<&&str> = names
+        .iter()
+        .filter(|name| name.starts_with("hangs/"))
+        .collect();
+    assert_eq!(hangs.len(), 1, "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("faults/")),
+        "{names:?}"
+    );
+    let results = &found[Path::new("logs/results_data.txt")];
+    assert!(
+        results.contains(&format!("Hangs:\n{} [", hangs[0])),
+        "{results}"
+    );
+}

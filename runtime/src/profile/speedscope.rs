@@ -83,3 +83,54 @@ fn sampled(tree: &Tree, side: Side, name: &'static str) -> Sampled {
         weights,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::tree::tests::tree;
+
+    /// What speedscope's schema asks of a sampled profile.
+    #[test]
+    fn samples_name_frames_that_are_there_and_weigh_what_all_costs() {
+        let profile = Profile {
+            tree: tree(&[(0, 1, 10), (1, 2, 50), (2, 3, 40)]),
+            ..Profile::default()
+        };
+        let file: serde_json::Value =
+            serde_json::from_str(&speedscope(&profile, "an input")).expect("it is JSON");
+        assert_eq!(file["name"], "an input");
+        let frames: Vec<_> = (file["shared"]["frames"].as_array().expect("frames").iter())
+            .map(|frame| frame["name"].as_str().expect("a name"))
+            .collect();
+        let [profile] = &**file["profiles"].as_array().expect("profiles") else {
+            panic!("{file}");
+        };
+        assert_eq!(
+            (&profile["type"], &profile["unit"]),
+            (&"sampled".into(), &"none".into())
+        );
+        assert_eq!(
+            (&profile["startValue"], &profile["endValue"]),
+            (&0.into(), &100.into())
+        );
+        // Callers first, as the format wants them.
+        let samples: Vec<Vec<&str>> = (profile["samples"].as_array().expect("samples").iter())
+            .map(|sample| {
+                let sample = sample.as_array().expect("a stack").iter();
+                sample
+                    .map(|at| frames[at.as_u64().expect("an index") as usize])
+                    .collect()
+            })
+            .collect();
+        let stacks = [&["f1"][..], &["f1", "f2"], &["f1", "f2", "f3"]];
+        assert!(
+            samples.iter().all(|sample| stacks.contains(&&sample[..])),
+            "{samples:?}"
+        );
+        assert_eq!(samples.len(), stacks.len());
+        let weights: Vec<u64> = (profile["weights"].as_array().expect("weights").iter())
+            .map(|weight| weight.as_u64().expect("a weight"))
+            .collect();
+        assert_eq!((weights.len(), weights.iter().sum::<u64>()), (3, 100));
+    }
+}
