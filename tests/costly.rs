@@ -10,8 +10,19 @@ use serde_json::Value;
 fn state_hash(root: &Path, guidance: &str, workers: &str) -> Value {
     let out = format!("{guidance}-{workers}");
     let args = [
-        "fuzz", "hash-table.wasm", "--guidance", guidance, "--execs", "3000", "--workers", workers, "--max-len", "300",
-        "--json", "--out", &out,
+        "fuzz",
+        "hash-table.wasm",
+        "--guidance",
+        guidance,
+        "--execs",
+        "3000",
+        "--workers",
+        workers,
+        "--max-len",
+        "300",
+        "--json",
+        "--out",
+        &out,
     ];
     let program = env!("CARGO_BIN_EXE_sandglass-dup");
     let output = program::run(program, env!("CARGO_TARGET_TMPDIR"), root, &args);
