@@ -57,7 +57,8 @@ pub(crate) const CASES: &[Case] = &[
         bytes_max: 10_000,
         seed: |_| shipped("pcre2-trim"),
         published: Published::Input(many_runs),
-        best: || one_run(10_000),
+        // A run that is longer by a hundred or so is past the largest limit of fuel.
+        best: || [one_run(5_400), vec![b'a'; 4_600]].concat(),
     },
     Case {
         name: "e-mail",
