@@ -95,13 +95,17 @@ fn what_it_says_with_a_server() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        runtime.expect("a runtime").block_on(other_settings(&world));
+        runtime.expect("a runtime").block_on(async {
+            other_stream(&world, "CORPUS_taken", "c.taken.*").await;
+            other_stream(&world, "orders", "c.orders.>").await;
+        });
     }
     say(
         &world,
         "(a stream of that name with other settings)",
         "taken",
     );
+    say(&world, "(another stream with its subjects)", "orders");
     world.kill();
     world.configuration = "authorization { user: me, password: secret }".into();
     world.start();
@@ -119,12 +123,12 @@ fn what_it_says_with_a_server() {
 }
 
 /// An operator's stream, or another program's.
-async fn other_settings(world: &World) {
+async fn other_stream(world: &World, name: &str, subjects: &str) {
     let client = async_nats::connect(world.url("")).await.expect("a server");
     let jetstream = async_nats::jetstream::new(client);
     let config = async_nats::jetstream::stream::Config {
-        name: "CORPUS_taken".into(),
-        subjects: vec!["c.taken.*".into()],
+        name: name.into(),
+        subjects: vec![subjects.into()],
         max_age: Duration::from_secs(60),
         ..Default::default()
     };
