@@ -5,7 +5,8 @@
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
 //!   (`compare.rs`, `branches.rs`, `progress.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
 //! - `tuples`: which columns the programs need to be equal, or compare, as found in one run each, beside the tuples that
-//!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown.
+//!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown;
+//! - `large`: writes data sets of as many rows as wanted, for `sandglass rows` to select from (`large.rs`).
 //!
 //! `cargo run --release --workspace --bin dataflow -- run --seeds 20` is the whole evaluation, of days; stopped, the same
 //! command goes on with it. Limit: the archive is of one campaign each, of statements in Scala (`statements.rs`).
@@ -15,6 +16,7 @@ mod branches;
 mod campaign;
 mod compare;
 mod gate;
+mod large;
 mod programs;
 mod progress;
 mod record;
@@ -51,6 +53,8 @@ enum Verb {
     },
     /// Compare the co-dependence that is found with the tuples that were written down
     Tuples(tuples::Args),
+    /// Write large data sets
+    Large(large::Args),
 }
 
 fn main() -> Result<()> {
@@ -74,5 +78,6 @@ fn main() -> Result<()> {
             Ok(())
         }
         Verb::Tuples(args) => args.print(),
+        Verb::Large(args) => args.write(),
     }
 }

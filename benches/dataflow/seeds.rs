@@ -37,19 +37,19 @@ pub(crate) fn seed(program: &str, rows: Rows) -> Vec<u8> {
 /// Rows of data sets.
 type Sets = Vec<Vec<String>>;
 
-struct Draw(Rng);
+pub(crate) struct Draw(pub(crate) Rng);
 
 impl Draw {
     /// Uniform in [a, b].
-    fn of(&mut self, a: u32, b: u32) -> u32 {
+    pub(crate) fn of(&mut self, a: u32, b: u32) -> u32 {
         a + self.0.below(b - a + 1)
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(crate) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.0.index(of.len())]
     }
 
-    fn letters(&mut self, count: usize) -> String {
+    pub(crate) fn letters(&mut self, count: usize) -> String {
         const ALL: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         (0..count)
             .map(|_| char::from(ALL[self.0.index(ALL.len())]))
@@ -57,13 +57,13 @@ impl Draw {
     }
 
     /// Four decimals, in [-size, size].
-    fn degrees(&mut self, size: u32) -> String {
+    pub(crate) fn degrees(&mut self, size: u32) -> String {
         let value = self.of(0, 20_000 * size) as i32 - 10_000 * size as i32;
         let sign = if value < 0 { "-" } else { "" };
         format!("{sign}{}.{:04}", value.abs() / 10_000, value.abs() % 10_000)
     }
 
-    fn time(&mut self) -> String {
+    pub(crate) fn time(&mut self) -> String {
         format!(
             "{}-{:02}-{:02} {:02}:{:02}:00+03",
             self.of(2015, 2022),
@@ -84,7 +84,7 @@ impl Draw {
 }
 
 /// The largest that Java's `nextInt(Integer.MAX_VALUE)` gives.
-const INT: u32 = i32::MAX as u32 - 1;
+pub(crate) const INT: u32 = i32::MAX as u32 - 1;
 const SENTENCE: &str = "This is a sentence";
 
 fn reduced(program: &str, draw: &mut Draw) -> Sets {

@@ -43,6 +43,7 @@ mod perf;
 mod profile;
 pub mod report;
 mod repro;
+mod rows;
 pub mod run;
 pub mod serve;
 mod show;
@@ -101,6 +102,7 @@ fn dispatch(verb: Verb) -> Result<u8> {
         Verb::Depends(args) => depends::run(&args),
         Verb::Min(args) => min::run(args),
         Verb::Cmin(args) => cmin::run(args),
+        Verb::Rows(args) => rows::run(args),
         Verb::Cover(args) => cover::run(args),
         Verb::Perf(args) => perf::run(args),
         Verb::Compare(args) => compare::run(args),

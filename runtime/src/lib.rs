@@ -49,6 +49,7 @@ pub mod perun;
 pub mod profile;
 pub mod replayed;
 pub mod report;
+pub mod rows;
 pub mod said;
 pub mod serve;
 mod shell;

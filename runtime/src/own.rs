@@ -4,7 +4,7 @@
 //! which nothing was. As in `sandglass cover`, an edge belongs to the file of its line: what was inlined belongs to where
 //! it was written. Without lines nothing is known; names do not say whose a function of C is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -78,6 +78,11 @@ impl Own {
                 self.files.insert(Arc::clone(file), vec![probe]);
             }
         }
+    }
+
+    /// All of them.
+    pub fn probes(&self) -> BTreeSet<u32> {
+        self.files.values().flatten().copied().collect()
     }
 
     /// How many were reached, of those that `is_reached`; `None` if there are none.

@@ -51,6 +51,8 @@ pub enum Verb {
     Min(MinArgs),
     /// Find the smallest corpus with the same coverage
     Cmin(CminArgs),
+    /// Of large data sets, find the few rows that cover what all of them do
+    Rows(RowsArgs),
     /// Show which lines, functions and branches of the source a corpus reaches
     Cover(CoverArgs),
     /// Show what inputs cost: the law by which it grows when a part is repeated, or a profile
@@ -382,6 +384,25 @@ pub struct CminArgs {
     /// Where the smaller corpus goes: a new or empty folder [default: DIR.min]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its own docs would become help text")]
+    pub guest: GuestArgs,
+}
+
+/// `sandglass rows`
+#[derive(Debug, Args)]
+pub struct RowsArgs {
+    /// The module: a dataflow program
+    pub target: PathBuf,
+    /// The rows of each data set, in the order in which the program counts them; files may be larger than memory
+    #[arg(required = true, value_name = "FILE")]
+    pub sets: Vec<PathBuf>,
+    /// Where testcases go: a new or empty folder [default: TARGET.rows]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What separates the cells of a row
+    #[arg(long, value_name = "BYTE", default_value = ",", value_parser = parse_delimiter)]
+    pub delimiter: u8,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,
