@@ -34,8 +34,8 @@ use file::{Row, Rows};
 use links::{LINKS_MAX, Link, links};
 use window::{Partners, WINDOW_BYTES};
 
-/// Rows of this many bytes are run at a time, with their partners: a few milliseconds of most programs. By trying: with a
-/// quarter, half as many runs again were needed; with four times as many, leaving out rows took longest.
+/// Rows of this many bytes are run at a time, with their partners: a few milliseconds of most programs, and
+/// enough rows for groups to meet without a key.
 const PARTITION_BYTES: usize = 64 << 10;
 
 /// What is selected from, and how rows are read.

@@ -143,7 +143,7 @@ fn tell(heard: &Heard, selected: &Selected, config: &Config, out: &Path) {
         ),
         (
             selected.left_out,
-            "left out where others have the same key: there is room for 32 MiB of partners",
+            "left out where others have the same key: there is room for 16 MiB of partners",
         ),
         (selected.failing, "that fail, left out"),
     ];

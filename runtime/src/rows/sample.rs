@@ -1,8 +1,8 @@
 //! Samples: a few rows of each data set, with rows that are likely to be their partners, so that joins have something to say.
 //!
 //! In: the files. Out: testcases. Nothing is known of the program, so that a partner is what has texts in common. For each
-//! combination of columns that have one in common there is one partner, the first; of combinations those of
-//! the most columns stay.
+//! pair of columns in which some row has the same text, the partner is the one with most such pairs, of several the first:
+//! a key of several columns is found by the most selective of them, however many others agree by chance.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,16 +13,16 @@ use super::file::{Row, Rows};
 use super::links::{SEED, hash};
 
 /// Rows of each data set, evenly spread.
-const ROWS: u64 = 16;
+const ROWS: u64 = 64;
 /// Of these in a testcase, so that one that fails hides nothing of the others.
 const ROWS_EACH: usize = 4;
 /// Partners of a row in one data set.
-const PARTNERS: usize = 6;
+const PARTNERS: usize = 64;
 /// Columns that are looked at: a row may have a million.
 const COLUMNS: usize = 32;
 
-/// Columns that have texts in common: of the row, and of its partner.
-type Combination = Vec<(usize, usize)>;
+/// Columns that have a text in common: of the row, and of its partner.
+type Pair = (usize, usize);
 
 /// Testcases that are worth listening to, given how many rows each data set has.
 pub fn samples(config: &Config, counts: &[u64]) -> Result<Vec<Vec<Row>>> {
@@ -66,45 +66,51 @@ fn look_up(config: &Config, rows: &[Row], other: usize, partners: &mut [Vec<Row>
             index.entry(text).or_default().push((nth, column));
         }
     }
-    let mut best: Vec<BTreeMap<Combination, Row>> = vec![BTreeMap::new(); rows.len()];
-    let mut shared: Vec<Combination> = vec![Vec::new(); rows.len()];
+    let mut best: Vec<BTreeMap<Pair, (usize, Row)>> = vec![BTreeMap::new(); rows.len()];
+    let mut shared: Vec<Vec<Pair>> = vec![Vec::new(); rows.len()];
+    // Of `shared`, those that are not empty.
+    let mut touched = Vec::new();
     let mut file = Rows::open(config, other)?;
     while let Some((number, row)) = file.read()? {
         for (column, text) in cells(row, config.delimiter) {
             for (nth, here) in index.get(&text).into_iter().flatten() {
+                if shared[*nth].is_empty() {
+                    touched.push(*nth);
+                }
                 shared[*nth].push((*here, column));
             }
         }
-        for (nth, shared) in shared.iter_mut().enumerate() {
+        for nth in touched.drain(..) {
+            let shared = &mut shared[nth];
             let is_itself = (rows[nth].set, rows[nth].number) == (other, number);
-            if !shared.is_empty() && !is_itself && !best[nth].contains_key(shared) {
-                let row = Row {
-                    set: other,
-                    number,
-                    bytes: row.to_vec(),
-                };
-                add(&mut best[nth], shared, row);
+            if !is_itself {
+                let is_better = |pair: &Pair| is_better(&best[nth], pair, shared.len());
+                let pairs: Vec<Pair> = shared.iter().copied().filter(is_better).collect();
+                for pair in pairs {
+                    let bytes = row.to_vec();
+                    let row = Row {
+                        set: other,
+                        number,
+                        bytes,
+                    };
+                    best[nth].insert(pair, (shared.len(), row));
+                }
             }
             shared.clear();
         }
     }
     for (partners, best) in partners.iter_mut().zip(best) {
-        partners.extend(best.into_values());
+        partners.extend(best.into_values().map(|(_, row)| row));
     }
     Ok(())
 }
 
-/// Adds a partner, if it has more in common than the least that is there.
-fn add(best: &mut BTreeMap<Combination, Row>, shared: &Combination, row: Row) {
-    if best.len() >= PARTNERS {
-        let least = best.keys().min_by_key(|shared| shared.len()).cloned();
-        let least = least.expect("there are some");
-        if least.len() >= shared.len() {
-            return;
-        }
-        best.remove(&least);
+/// Whether a partner with so many pairs is better for this one than what is there.
+fn is_better(best: &BTreeMap<Pair, (usize, Row)>, pair: &Pair, pairs: usize) -> bool {
+    match best.get(pair) {
+        Some((known, _)) => pairs > *known,
+        None => best.len() < PARTNERS,
     }
-    best.insert(shared.clone(), row);
 }
 
 /// Columns and texts; what is empty is equal to nothing.
@@ -118,13 +124,13 @@ fn cells(row: &[u8], delimiter: u8) -> impl Iterator<Item = (usize, u64)> {
 mod tests {
     use super::*;
 
-    /// The partner with two columns in common is the very last row, behind many with one.
+    /// The row with the whole key (`u`, `l`) is the very last one, behind many that have more in common by chance.
     #[test]
-    fn the_partner_with_most_in_common_is_found() {
+    fn a_key_of_two_columns_is_found_by_the_selective_one() {
         let folder = tempfile::tempdir().unwrap();
         let files = ["a", "b"].map(|name| folder.path().join(name)).to_vec();
-        std::fs::write(&files[0], "k,l,1\n").unwrap();
-        let many = "k,x,y\n".repeat(1000) + "z,l,k\n";
+        std::fs::write(&files[0], "u,l,1,2,3\n").unwrap();
+        let many = "x,l,1,2,3\nu,m,0,0,0\n".repeat(500) + "u,l,0,0,0\n";
         std::fs::write(&files[1], many).unwrap();
         let config = Config {
             files,

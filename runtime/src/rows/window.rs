@@ -13,9 +13,9 @@ use super::file::{Row, Rows};
 use super::links::{Link, key};
 
 /// Bytes of rows at a time. Twice as many halve how often the other files are read.
-pub const WINDOW_BYTES: usize = 8 << 20;
+pub const WINDOW_BYTES: usize = 4 << 20;
 /// Bytes of partners of a window.
-const PARTNER_BYTES: usize = 32 << 20;
+const PARTNER_BYTES: usize = 16 << 20;
 /// Partners by one key: a group then has four rows, more than the three that tell a first, a middle and a last one apart.
 const PARTNERS: usize = 3;
 
