@@ -124,7 +124,7 @@ impl Partners {
                 let places = key.and_then(|key| self.by_key.get(&(number, key)));
                 for place in places.into_iter().flatten() {
                     let partner = &self.rows[*place as usize];
-                    let is_there = group.iter().any(|row| *row == partner);
+                    let is_there = group.contains(&partner);
                     if !is_there && bytes + partner.bytes.len() < bytes_max {
                         bytes += partner.bytes.len() + 1;
                         group.push(partner);
