@@ -31,7 +31,7 @@ fn order(nth: usize) -> String {
     let (customer, date) = match rich {
         Some(rich) => (format!("c{rich}"), DATES[0]),
         // The same customer, from the other end.
-        None if nth % 5 == 0 => (format!("c{}", ROWS - 5 - nth), DATES[1]),
+        None if nth.is_multiple_of(5) => (format!("c{}", ROWS - 5 - nth), DATES[1]),
         None => (format!("nobody{nth}"), DATES[0]),
     };
     format!("order{nth},{customer},{date},item")
