@@ -11,6 +11,7 @@ mod layout;
 mod lease;
 mod link;
 mod nats;
+mod own;
 mod peer;
 
 pub use address::{Address, Wrong};

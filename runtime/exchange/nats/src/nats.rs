@@ -437,9 +437,16 @@ async fn tail(
         .0
         .first()
         .map_or(1, |(_, sequence)| sequence.saturating_add(1));
-    let (extent, next_at) = join(peer.extent(Place::Corpus), peer.at(Place::Corpus, next)).await;
+    let next_at = async {
+        match peer.own_at(next) {
+            Some(at) => Ok(at),
+            None => peer.at(Place::Corpus, next).await,
+        }
+    };
+    let (extent, next_at) = join(peer.extent(Place::Corpus), next_at).await;
     let (created, first, last) = extent?;
-    let mut next_at = Some(next_at?);
+    // What is ours is of the stream that was there before.
+    let mut next_at = Some(next_at?).filter(|_| peer.own().is_of(created));
     let mut position = position(peer, cursor, created, last, is_compared).await?;
     let begin = (position.0 + 1).max(first);
     let end = last.min(begin.saturating_add(most as u64).saturating_sub(1));
@@ -511,7 +518,7 @@ async fn entry_at(
     sequence: u64,
     known: Option<At>,
 ) -> Result<(String, Option<(Entry, usize)>), Error> {
-    let at = match known {
+    let at = match known.or_else(|| peer.own_at(sequence)) {
         Some(at) => at,
         None => peer.at(Place::Corpus, sequence).await?,
     };

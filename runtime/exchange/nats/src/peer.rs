@@ -25,6 +25,7 @@ use crate::body::{self, Body};
 use crate::layout::{Place, Queue, jobs_of};
 use crate::lease::Leases;
 use crate::link::Link;
+use crate::own::Own;
 
 /// Chunks of one record that are on their way at once.
 const CHUNKS_WINDOW: usize = 8;
@@ -76,6 +77,8 @@ pub(crate) struct Peer {
     /// Those that were there when we looked last.
     queues: Mutex<BTreeSet<Queue>>,
     refused: AtomicU64,
+    /// Entries that we stored.
+    own: Mutex<Own>,
 }
 
 impl Peer {
@@ -86,7 +89,24 @@ impl Peer {
             ack_wait,
             queues: Mutex::default(),
             refused: AtomicU64::new(0),
+            own: Mutex::default(),
         }
+    }
+
+    /// Entries that we stored, and that nobody need ask for.
+    pub(crate) fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The entry of that number as we stored it, if we did.
+    pub(crate) fn own_at(&self, sequence: u64) -> Option<At> {
+        let (name, payload) = self.own().take(sequence)?;
+        let subject = self.link.layout.subject(Place::Corpus, &name);
+        Some(At::Message(Stored {
+            subject,
+            sequence,
+            payload,
+        }))
     }
 
     /// Counts a record that cannot be believed.
@@ -106,9 +126,14 @@ impl Peer {
         record: &[u8],
     ) -> Result<Offered, Error> {
         let body = self.pack(record).await?;
-        let message = PublishMessage::build().payload(body.into());
+        let message = PublishMessage::build().payload(body.clone().into());
         Ok(match self.publish(place, name, message).await? {
-            Put::At(_) => Offered::New,
+            Put::At(sequence) => {
+                if place == Place::Corpus {
+                    self.own().add(sequence, name, body);
+                }
+                Offered::New
+            }
             Put::Taken => Offered::Known,
         })
     }
