@@ -22,7 +22,10 @@ pub(crate) fn print(records: &[Record], arms: &[&str]) {
     );
     println!("| program | arms | {} |", arms.join(" | "));
     println!("| --- | ---: |{}", " ---: |".repeat(arms.len()));
-    let by_arm: Vec<Vec<Cell<'_>>> = arms.iter().map(|arm| cells(records, arm)).collect();
+    let by_arm: Vec<Vec<Cell<'_>>> = arms
+        .iter()
+        .map(|arm| cells(PROGRAMS, records, arm))
+        .collect();
     let mut totals = vec![Vec::new(); arms.len()];
     for program in PROGRAMS {
         let of_program = |cells: &'_ [Cell<'_>]| {

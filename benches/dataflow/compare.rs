@@ -50,7 +50,11 @@ pub(crate) fn print(records: &[Record], of: &str) {
 }
 
 /// The campaigns of a guidance, by program.
-pub(crate) fn cells<'a>(records: &'a [Record], arm: &str) -> Vec<Cell<'a>> {
+pub(crate) fn cells<'a>(
+    programs: &'static [Program],
+    records: &'a [Record],
+    arm: &str,
+) -> Vec<Cell<'a>> {
     let cell = |program: &'static Program| {
         let of = |record: &&Record| record.key.arm == arm && record.key.program == program.name;
         let records: Vec<&Record> = records.iter().filter(of).collect();
@@ -61,7 +65,7 @@ pub(crate) fn cells<'a>(records: &'a [Record], arm: &str) -> Vec<Cell<'a>> {
             execs: execs.min(program.pace()),
         })
     };
-    PROGRAMS.iter().filter_map(cell).collect()
+    programs.iter().filter_map(cell).collect()
 }
 
 impl Cell<'_> {
@@ -141,7 +145,10 @@ fn print_overview(records: &[Record], arms: &[&str]) {
     );
     println!("| program | executions | {} |", arms.join(" | "));
     println!("| --- | ---: |{}", " ---: |".repeat(arms.len()));
-    let by_arm: Vec<Vec<Cell<'_>>> = arms.iter().map(|arm| cells(records, arm)).collect();
+    let by_arm: Vec<Vec<Cell<'_>>> = arms
+        .iter()
+        .map(|arm| cells(PROGRAMS, records, arm))
+        .collect();
     for program in PROGRAMS {
         let cell = |cells: &Vec<Cell<'_>>| {
             let cell = cells
@@ -198,7 +205,10 @@ fn print_faults(records: &[Record], arms: &[&str]) {
     );
     println!("| fault | depth | {} |", arms.join(" | "));
     println!("| --- | ---: |{}", " ---: |".repeat(arms.len()));
-    let by_arm: Vec<Vec<Cell<'_>>> = arms.iter().map(|arm| cells(records, arm)).collect();
+    let by_arm: Vec<Vec<Cell<'_>>> = arms
+        .iter()
+        .map(|arm| cells(PROGRAMS, records, arm))
+        .collect();
     for program in PROGRAMS {
         for &(fault, depth) in program.guest().faults {
             let text = |cells: &Vec<Cell<'_>>| {
@@ -230,7 +240,10 @@ fn is_less(contrast: Contrast) -> bool {
 
 /// A guidance against another, program by program.
 fn print_contrasts(records: &[Record], of: &str, baseline: &str) {
-    let (own, others) = (cells(records, of), cells(records, baseline));
+    let (own, others) = (
+        cells(PROGRAMS, records, of),
+        cells(PROGRAMS, records, baseline),
+    );
     let pair = |cell: &'_ Cell<'_>| {
         others
             .iter()
@@ -308,7 +321,7 @@ mod tests {
             record(at, 2, 346_766, 80, &[("2.2", 600)]),
             record(at, 3, 346_766, 70, &[("2.2", pace + 1), ("2.3", pace - 1)]),
         ];
-        let cells = cells(&all, "bigfuzz");
+        let cells = cells(PROGRAMS, &all, "bigfuzz");
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0].execs, pace);
         assert_eq!(cells[0].coverage(), 80.0);

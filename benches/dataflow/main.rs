@@ -3,7 +3,7 @@
 //! - `run`: runs campaigns and adds a line of results for each; those that the file has are not run again (`run.rs`,
 //!   `campaign.rs`, `record.rs`);
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
-//!   (`compare.rs`, `branches.rs`, `progress.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
+//!   (`compare.rs`, `branches.rs`, `progress.rs`), also on programs with harder faults (`hard.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
 //! - `tuples`: which columns the programs need to be equal, or compare, as found in one run each, beside the tuples that
 //!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown;
 //! - `large`: writes data sets of as many rows as wanted, for `sandglass rows` to select from (`large.rs`).
@@ -16,6 +16,7 @@ mod branches;
 mod campaign;
 mod compare;
 mod gate;
+mod hard;
 mod large;
 mod programs;
 mod progress;
@@ -73,8 +74,15 @@ fn main() -> Result<()> {
                 all.extend(Record::all(&path)?);
             }
             let all = alike::alike(all, &wanted)?;
-            gate::print(&all)?;
-            compare::print(&all, &of);
+            let (hard, all): (Vec<_>, Vec<_>) =
+                (all.into_iter()).partition(|record| hard::is_hard(record.key.program));
+            if !all.is_empty() {
+                gate::print(&all)?;
+                compare::print(&all, &of);
+            }
+            if !hard.is_empty() {
+                hard::print(&hard);
+            }
             Ok(())
         }
         Verb::Tuples(args) => args.print(),

@@ -6,6 +6,8 @@
 
 use sandglass_guests::{Dataflow, dataflow};
 
+use crate::hard::{self, HARD};
+
 /// A program.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -275,18 +277,20 @@ pub(crate) const PROGRAMS: &[Program] = &[
 /// Executions of a program that the archive knows nothing of: those of its other form.
 const EXECS_P5S: u64 = 36_081;
 
-/// The program of this name.
+/// The program of this name, or that with harder faults.
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
-    PROGRAMS.iter().find(|program| program.name == name)
+    let mut all = PROGRAMS.iter().chain(HARD);
+    all.find(|program| program.name == name)
 }
 
-/// The programs of these names, in their order; all without names.
+/// The programs of these names, in their order; all without names, but for those with harder faults.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Program>, String> {
     if names.is_empty() {
         return Ok(PROGRAMS.iter().collect());
     }
     let unknown = |name: &str| {
-        let names: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();
+        let all = PROGRAMS.iter().chain(HARD);
+        let names: Vec<_> = all.map(|program| program.name).collect();
         format!(
             "{name}: no such program, expected one of: {}",
             names.join(", ")
@@ -317,7 +321,11 @@ impl Program {
     /// Executions of a campaign: the guidance's own, or else DepFuzz's.
     pub(crate) fn execs(&self, guidance: &str) -> u64 {
         let archived = self.archived(guidance).or(self.archived("depfuzz"));
-        archived.map_or(EXECS_P5S, |archived| archived.execs)
+        let unknown = match hard::is_hard(self.name) {
+            true => hard::EXECS,
+            false => EXECS_P5S,
+        };
+        archived.map_or(unknown, |archived| archived.execs)
     }
 
     /// DepFuzz's, after which guidances are compared.

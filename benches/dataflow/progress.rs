@@ -5,6 +5,7 @@ use sandglass_benches::stats::median;
 
 use crate::compare::{Cell, cells, mean};
 use crate::gate::{counts, percent};
+use crate::programs::PROGRAMS;
 use crate::record::{Curve, Record};
 use sandglass_runtime::cover::Share;
 
@@ -20,7 +21,7 @@ pub(crate) fn print(records: &[Record], arms: &[&str]) {
     println!("| guidance | 1/1000 | 1/100 | 1/10 | all |");
     println!("| --- | ---: | ---: | ---: | ---: |");
     for arm in arms {
-        let cells = cells(records, arm);
+        let cells = cells(PROGRAMS, records, arm);
         let own: Vec<_> = cells
             .iter()
             .filter(|cell| cell.program.archive.is_some())
@@ -91,7 +92,7 @@ mod tests {
     fn a_fault_counts_from_the_part_in_which_it_was_found() {
         let campaign = |seed, first| record(("p2", "codep"), seed, 10_000, 90, &[("2.2", first)]);
         let records = [campaign(1, 50), campaign(2, 500)];
-        let cells = cells(&records, "codep");
+        let cells = cells(PROGRAMS, &records, "codep");
         assert_eq!(
             PARTS.map(|part| depths(&cells[0], part).len()),
             [0, 1, 1, 1]

@@ -8,6 +8,8 @@
 use clap::ValueEnum;
 use sandglass_engine::Rng;
 
+use crate::hard::original;
+
 /// Which rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Rows {
@@ -17,11 +19,12 @@ pub(crate) enum Rows {
     Weak,
 }
 
-/// The data sets of a program as one testcase.
+/// The data sets of a program as one testcase; those with harder faults have the rows of the originals.
 ///
 /// # Panics
 /// If there is no such program.
 pub(crate) fn seed(program: &str, rows: Rows) -> Vec<u8> {
+    let program = original(program);
     let mut draw = Draw(Rng::new(1));
     let sets = match rows {
         Rows::Reduced => reduced(program, &mut draw),
