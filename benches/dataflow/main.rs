@@ -74,8 +74,7 @@ fn main() -> Result<()> {
                 all.extend(Record::all(&path)?);
             }
             let all = alike::alike(all, &wanted)?;
-            let (hard, all): (Vec<_>, Vec<_>) =
-                (all.into_iter()).partition(|record| hard::is_hard(record.key.program));
+            let (hard, all): (Vec<_>, Vec<_>) = (all.into_iter()).partition(hard::is_hard);
             if !all.is_empty() {
                 gate::print(&all)?;
                 compare::print(&all, &of);

@@ -8,7 +8,7 @@
 use clap::ValueEnum;
 use sandglass_engine::Rng;
 
-use crate::hard::original;
+use crate::programs::original;
 
 /// Which rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
