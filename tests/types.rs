@@ -1,14 +1,20 @@
-//! From the debug information of a target to what `spoton` changes: types as labels, and the arms that they influence.
+//! From the debug information of a target to what `spoton` changes: types as labels, and the arms that they influence; and to
+//! the strings that generators are given.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use sandglass_engine::choice::indexed::{Indexed, IndexedInput};
+use sandglass_engine::choice::jqf::{End, Reading, Tape};
 use sandglass_engine::choice::label_id;
-use sandglass_engine::find;
-use sandglass_guests::DEMOS;
+use sandglass_engine::choice::replay::{After, Replay};
+use sandglass_engine::choice::strings::Strings;
+use sandglass_engine::{Drawing, Rng, Source, find};
+use sandglass_guests::{DEMOS, wat};
 use sandglass_instrument::ArmKind;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_runtime::target::{Module, Reset, Target};
-use sandglass_sandbox::{Limits, Options};
+use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
 #[test]
 fn a_targets_types_are_labels_and_its_branches_probes() {
@@ -48,4 +54,59 @@ fn a_targets_types_are_labels_and_its_branches_probes() {
     let entry = |&&arm: &&u32| probes[arm as usize].kind == ArmKind::Entry;
     assert_eq!(of_spoton.arms.iter().find(entry), None);
     assert!(targets("ei").arms.is_empty());
+
+    // The table of strings: both that have it have the same, and one has nothing else.
+    let table = of_spoton.strings.as_deref().expect("there is one");
+    assert!(table.iter().any(|text| text == b"section"), "{table:?}");
+    let of_zest = targets("zest-str");
+    assert_eq!(of_zest.strings, of_spoton.strings);
+    assert!(of_zest.types.is_empty() && of_zest.arms.is_empty());
+    assert_eq!(targets("zest").strings, None);
+}
+
+/// From the table to what a generator emits, with a place of its own for each part of a request.
+#[test]
+fn a_generator_is_given_strings_of_the_target() {
+    let strings: Strings = [b"Orientation".to_vec(), b"GPS".to_vec()].into();
+    let wasm = wat("generate-string").wasm();
+    let run = |drawing: Drawing| {
+        on_guest_thread(|| {
+            let options = Options {
+                generator: true,
+                ..Options::default()
+            };
+            let program = Program::build(&wasm, Build::Paths, &options, None).expect("it is ours");
+            let mut sandbox = Sandbox::new(&program.into(), &Limits::STANDARD).expect("it starts");
+            sandbox.generate(drawing)
+        })
+    };
+    let mut seen = BTreeSet::new();
+    for seed in 0..60 {
+        let tape = Tape::new(Vec::new(), End::Extends, Reading::Whole, Rng::new(seed));
+        let drawing = Drawing::new(Source::Tape(tape), 1_000).with_paths();
+        let made = run(drawing.with_strings(Some(strings.clone())));
+        assert_eq!(made.failed, None);
+        let texts = made.input.split(|byte| *byte == b'\n');
+        seen.extend(texts.map(<[u8]>::to_vec));
+        // A child that changes nothing asks at the same places, so it makes the same.
+        let input = Arc::new(IndexedInput::new(0, &made.choices));
+        let same = Indexed::new(input, Reading::Whole, Rng::new(7));
+        let drawing = Drawing::new(Source::Indexed(same), 1_000).with_paths();
+        let again = run(drawing.with_strings(Some(strings.clone())));
+        assert_eq!(again.input, made.input, "seed {seed}");
+        // Without a table and from the choices alone, too.
+        let replay = Replay::new(Arc::new(made.choices), After::Stops);
+        assert_eq!(
+            run(Drawing::new(Source::Replay(replay), 1_000)).input,
+            made.input
+        );
+    }
+    let all: [&[u8]; 4] = [b"", b"-", b"GPS", b"Orientation"];
+    assert_eq!(seen, all.map(<[u8]>::to_vec).into());
+    let plain = Drawing::new(Source::Fresh(Rng::new(1)), 1_000);
+    let made = run(plain);
+    assert_eq!(
+        (made.input.as_slice(), made.choices.nodes.len()),
+        (&b"-\n-\n"[..], 0)
+    );
 }

@@ -197,6 +197,14 @@ pub const WAT: &[Wat] = &[
         text: include_str!("../wat/generate-rejects.wat"),
     },
     Wat {
+        name: "generate-string",
+        text: include_str!("../wat/generate-string.wat"),
+    },
+    Wat {
+        name: "generate-string-outside",
+        text: include_str!("../wat/generate-string-outside.wat"),
+    },
+    Wat {
         name: "generate-trap",
         text: include_str!("../wat/generate-trap.wat"),
     },

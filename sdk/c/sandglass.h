@@ -88,6 +88,7 @@ SG_IMPORT(draw_int) int64_t sandglass_draw_int(uint32_t site, int32_t role, int6
 SG_IMPORT(draw_bool) int32_t sandglass_draw_bool(uint32_t site, int32_t role, uint32_t num, uint32_t den);
 SG_IMPORT(draw_float) double sandglass_draw_float(uint32_t site, int32_t role, double lo, double hi);
 SG_IMPORT(draw_bytes) uint32_t sandglass_draw_bytes(uint32_t site, int32_t role, void *to, uint32_t min, uint32_t max);
+SG_IMPORT(draw_string) int32_t sandglass_draw_string(uint32_t site, int32_t role, void *to, uint32_t max);
 SG_IMPORT(label) int32_t sandglass_label(const char *text, size_t length);
 SG_IMPORT(span_open) void sandglass_span_open(int32_t label);
 SG_IMPORT(span_close) void sandglass_span_close(int32_t discard);
@@ -149,6 +150,12 @@ static inline double sg_float(sg_site site, double lo, double hi) { return sandg
 // At least min bytes and at most max, which is the buffer's size; how many.
 static inline size_t sg_bytes(sg_site site, void *to, size_t min, size_t max) {
   return sandglass_draw_bytes(site.id, site.role, to, (uint32_t)min, (uint32_t)max);
+}
+
+// A string that the target's own code names, cut to max bytes; -1 unless the guidance has a table of these and a coin says
+// so: then draw another one.
+static inline int32_t sg_known(sg_site site, void *to, size_t max) {
+  return sandglass_draw_string(site.id, site.role, to, (uint32_t)max);
 }
 
 // One of the words.

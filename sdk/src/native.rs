@@ -395,6 +395,11 @@ pub(crate) fn draw_bytes(site: Site, buffer: &mut [u8], min: usize) -> usize {
     }
 }
 
+/// No target, no strings.
+pub(crate) fn draw_string(_: Site, _: &mut [u8]) -> Option<usize> {
+    None
+}
+
 /// Texts of all labels that were ever asked for; a label's number is its place. A static remembers the number across
 /// runs and threads, so the table is one for all, and no number is shown.
 static LABELS: Mutex<Vec<&str>> = Mutex::new(Vec::new());

@@ -1,6 +1,6 @@
 //! The imports of the contract, and where there is no host, the native answers under the same names.
 //!
-//! Unsafe, because two imports are handed an address. A safe version does not exist: bytes leave the module by
+//! Unsafe, because some imports are handed an address. A safe version does not exist: bytes leave the module by
 //! address or not at all.
 
 #[cfg(all(not(target_family = "wasm"), feature = "alloc"))]
@@ -9,14 +9,14 @@ pub(crate) use crate::flow::unwatched::{
 };
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use crate::native::{
-    draw_bool, draw_bytes, draw_float, draw_int, emit, label, note, reject, span_close, span_open,
-    stage,
+    draw_bool, draw_bytes, draw_float, draw_int, draw_string, emit, label, note, reject,
+    span_close, span_open, stage,
 };
 
 #[cfg(target_family = "wasm")]
 pub(crate) use host::{
-    draw_bool, draw_bytes, draw_float, draw_int, emit, label, note, reject, span_close, span_open,
-    stage,
+    draw_bool, draw_bytes, draw_float, draw_int, draw_string, emit, label, note, reject,
+    span_close, span_open, stage,
 };
 #[cfg(all(target_family = "wasm", feature = "alloc"))]
 pub(crate) use host::{flow_equal, flow_filter, flow_group, flow_operator, flow_watch};
@@ -33,6 +33,7 @@ mod host {
             pub(crate) safe fn draw_float(site: u32, role: i32, lo: f64, hi: f64) -> f64;
             pub(crate) fn draw_bytes(site: u32, role: i32, ptr: *mut u8, min: u32, max: u32)
             -> u32;
+            pub(crate) fn draw_string(site: u32, role: i32, ptr: *mut u8, max: u32) -> i32;
             pub(crate) fn label(ptr: *const u8, len: usize) -> i32;
             pub(crate) safe fn span_open(label: i32);
             pub(crate) safe fn span_close(discard: i32);
@@ -114,6 +115,14 @@ mod host {
         let (ptr, max) = (buffer.as_mut_ptr(), buffer.len() as u32);
         // SAFETY: the host writes at most `max` bytes at `ptr`, which is the buffer's length.
         unsafe { import::draw_bytes(site.id(), site.role() as i32, ptr, min as u32, max) as usize }
+    }
+
+    /// Fills the beginning of `buffer` with a string of the target's; its length, unless there is none to be had.
+    pub(crate) fn draw_string(site: Site, buffer: &mut [u8]) -> Option<usize> {
+        let (ptr, max) = (buffer.as_mut_ptr(), buffer.len() as u32);
+        // SAFETY: the host writes at most `max` bytes at `ptr`, which is the buffer's length.
+        let count = unsafe { import::draw_string(site.id(), site.role() as i32, ptr, max) };
+        usize::try_from(count).ok()
     }
 
     pub(crate) fn label(name: &'static str) -> i32 {

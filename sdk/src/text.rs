@@ -3,6 +3,12 @@
 use core::ops::RangeInclusive;
 
 use crate::Site;
+#[cfg(feature = "alloc")]
+use crate::sys;
+
+/// The longest string that the host keeps.
+#[cfg(feature = "alloc")]
+const KNOWN_BYTES_MAX: usize = 256;
 
 /// Characters to draw from, by index: a range, several ranges, or the characters of a string.
 pub trait Alphabet {
@@ -88,6 +94,18 @@ impl Site {
             .collect()
     }
 
+    /// A string that the target's own code names, where the guidance has a table of these and a coin says so; else `other`.
+    /// Guidances without such a table (`zest`) draw nothing here.
+    #[cfg(feature = "alloc")]
+    pub fn known_or(self, other: impl FnOnce() -> alloc::string::String) -> alloc::string::String {
+        let mut buffer = [0; KNOWN_BYTES_MAX];
+        let known = sys::draw_string(self, &mut buffer);
+        // The host's texts are whole characters; what had to be cut may end within one.
+        known.map_or_else(other, |count| {
+            alloc::string::String::from_utf8_lossy(&buffer[..count]).into_owned()
+        })
+    }
+
     /// A word of the dictionary with a probability of `num`/`den`, else `other`.
     #[cfg(feature = "alloc")]
     pub fn word_or(
@@ -129,6 +147,12 @@ mod tests {
         assert_eq!("äb".letter(1), 'b');
         let none = 'b'..='a';
         assert_eq!(none.size(), 0);
+    }
+
+    #[test]
+    fn without_a_host_no_string_is_known() {
+        let run = run(Source::Seeded(1), || value!().known_or(|| "own".into()));
+        assert_eq!((run.drawn.len(), run.done().as_str()), (0, "own"));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::choice::{ChoicePlan, Drawing};
+use crate::choice::strings::Strings;
+use crate::choice::{ChoicePlan, Drawing, Source};
 use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
 use crate::havoc::{self, Tables};
@@ -126,6 +127,7 @@ pub struct Batch {
     has_draws: bool,
     choice_bytes_max: u32,
     is_import: bool,
+    strings: Option<Strings>,
 }
 
 impl Batch {
@@ -153,7 +155,13 @@ impl Batch {
             first_trial,
             choice_bytes_max,
             is_import: false,
+            strings: None,
         }
+    }
+
+    /// The same, whose generators may draw these strings.
+    pub(crate) fn with_strings(self, strings: Option<Strings>) -> Batch {
+        Batch { strings, ..self }
     }
 
     /// The same, of inputs that no guidance planned.
@@ -234,7 +242,14 @@ impl Batch {
             Plan::Choices(plan) => {
                 let source = plan.source(i - self.starts[at] as usize);
                 let tries = plan.tries(self.choice_bytes_max);
-                let drawing = Drawing::new(source, self.choice_bytes_max).with_tries(tries);
+                // What was drawn before brings its strings along.
+                let strings = self
+                    .strings
+                    .clone()
+                    .filter(|_| !matches!(source, Source::Replay(_)));
+                let drawing = Drawing::new(source, self.choice_bytes_max)
+                    .with_tries(tries)
+                    .with_strings(strings);
                 Some(match group.wants_paths {
                     true => drawing.with_paths(),
                     false => drawing,

@@ -21,6 +21,7 @@ pub mod policy;
 pub mod replay;
 pub mod source;
 pub mod split;
+pub mod strings;
 pub mod text;
 pub mod tree;
 pub mod typed;

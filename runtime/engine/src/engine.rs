@@ -275,7 +275,8 @@ impl Engine {
             self.state.interest.clone(),
             self.state.stats.execs,
             self.config.choice_bytes_max,
-        );
+        )
+        .with_strings(self.config.targets.strings.clone());
         assert!(
             batch.len() <= room as usize,
             "a guidance planned {} trials of {room}",

@@ -90,6 +90,8 @@ pub struct Spec {
     pub paths: bool,
     /// Whether it wants to know which types influence the target's branches.
     pub targets: bool,
+    /// Whether generators may draw the target's own strings.
+    pub strings: bool,
     /// Which inputs that others have found it takes after its start ([`Guidance::import`]).
     pub imports: Imports,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the
@@ -132,6 +134,7 @@ pub const ALL: &[&Spec] = &[
     &sandglass_choices::SPEC,
     &zest::SPEC,
     &zest::SPEC_PAPER,
+    &zest::SPEC_STR,
     &zeugma::SPEC,
     &ei::SPEC,
     &spoton::SPEC,

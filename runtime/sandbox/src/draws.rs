@@ -101,7 +101,7 @@ impl Host {
         let drawn = match &mut self.draws.drawing {
             Some(drawing) => {
                 if drawing.wants_paths() {
-                    locate(drawing, self.side.as_deref(), self.map.layout.path);
+                    locate(drawing, self.side.as_deref(), self.map.layout.path, 0);
                 }
                 drawing.draw(site, role, domain)
             }
@@ -134,20 +134,26 @@ impl Host {
 }
 
 /// Tells where the next draw happens, if the build knows: the steps that start at `path` of the side
-/// memory, which only probes write.
+/// memory, which only probes write. Of one call that draws several times, `part` says which time it is.
 #[cold]
 #[inline(never)]
-fn locate(drawing: &mut Drawing, side: Option<&Region>, path: u32) {
+fn locate(drawing: &mut Drawing, side: Option<&Region>, path: u32, part: u32) {
     let Some(side) = side.filter(|_| path != 0) else {
         return;
     };
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let bytes = word(side.bytes(layout::PATH_TOP as usize, 4));
     let (steps, _) = side.bytes(path as usize, bytes as usize).as_chunks::<8>();
-    drawing.locate(steps.iter().map(|step| Step {
+    let steps = steps.iter().map(|step| Step {
         call: word(&step[..4]),
         nth: word(&step[4..]),
-    }));
+    });
+    // Functions are never so many.
+    let within = (part > 0).then_some(Step {
+        call: u32::MAX,
+        nth: part,
+    });
+    drawing.locate(steps.chain(within));
 }
 
 /// The guest's first memory, and the rest of the host.
@@ -183,6 +189,7 @@ pub(crate) fn provide(linker: &mut Linker<Host>, name: &str) -> bool {
         abi::DRAW_BOOL => linker.func_wrap(module, name, draw_bool),
         abi::DRAW_FLOAT => linker.func_wrap(module, name, draw_float),
         abi::DRAW_BYTES => linker.func_wrap(module, name, draw_bytes),
+        abi::DRAW_STRING => linker.func_wrap(module, name, draw_string),
         abi::LABEL => linker.func_wrap(module, name, label),
         abi::SPAN_OPEN => linker.func_wrap(module, name, span_open),
         abi::SPAN_CLOSE => linker.func_wrap(module, name, span_close),
@@ -254,6 +261,42 @@ fn draw_bytes(
     }
     let len = host.draw(site, role, domain)? as usize;
     host.charge_bytes(len)?;
+    give(bytes, host, ptr, len);
+    Ok(len as i32)
+}
+
+fn draw_string(
+    mut caller: Caller<'_, Host>,
+    site: i32,
+    role: i32,
+    ptr: i32,
+    max: i32,
+) -> wasmtime::Result<i32> {
+    let (bytes, host) = split(&mut caller);
+    let max = max.cast_unsigned();
+    if u64::from(ptr.cast_unsigned()) + u64::from(max) > bytes.len() as u64 {
+        return Err(host.fault());
+    }
+    let place = (site.cast_unsigned(), Role::from_code(role));
+    let (side, path) = (host.side.as_deref(), host.map.layout.path);
+    let drawn = match &mut host.draws.drawing {
+        Some(drawing) => drawing.string(place, max, |drawing, part| {
+            if drawing.wants_paths() {
+                locate(drawing, side, path, part);
+            }
+        }),
+        None => Err(Stop::Impossible),
+    };
+    let Some(len) = drawn.map_err(|stop| host.stopped(stop))? else {
+        return Ok(-1);
+    };
+    host.charge_bytes(len as usize)?;
+    give(bytes, host, ptr, len as usize);
+    Ok(len.cast_signed())
+}
+
+/// Copies the bytes that have just been drawn to a buffer that is there.
+fn give(bytes: &mut [u8], host: &mut Host, ptr: i32, len: usize) {
     let Host {
         draws,
         marks,
@@ -270,7 +313,6 @@ fn draw_bytes(
     };
     let written = memory.write(ptr.cast_unsigned(), drawing.last_bytes(len));
     written.expect("the buffer is there");
-    Ok(len as i32)
 }
 
 fn label(mut caller: Caller<'_, Host>, ptr: i32, len: i32) -> wasmtime::Result<i32> {

@@ -1,6 +1,7 @@
-//! Which types influence the target's branches, for guidances that change what was drawn for them.
+//! Which types influence the target's branches, for guidances that change what was drawn for them, and the strings
+//! that its own code names, for those that draw them.
 //!
-//! In: the static analysis of the module. Out: labels, as a generator's spans carry them. A type goes by its
+//! In: the static analysis of the module. Out: labels, as a generator's spans carry them; texts. A type goes by its
 //! whole name and by the last part of it without parameters: a span labelled `Name` or `packets::Name` is of
 //! the type `packets::Name`.
 
@@ -11,26 +12,38 @@ use anyhow::Result;
 use sandglass_engine::Spec;
 use sandglass_engine::choice::label_id;
 use sandglass_engine::choice::typed::{TargetType, Targets};
-use sandglass_instrument::influence::{InfluenceOptions, influences};
+use sandglass_instrument::influence::{InfluenceOptions, Influences, influences};
 
 use super::Target;
 
 impl Target {
     /// What `spec` wants to know of the target beforehand: nothing, or the types that influence its
-    /// branches. A module without debug information has no types.
+    /// branches, or its strings. A module without debug information has neither.
     pub fn targets(&self, spec: &Spec) -> Result<Arc<Targets>> {
-        if !spec.targets {
+        if !spec.targets && !spec.strings {
             return Ok(Arc::default());
         }
-        let found = influences(&self.module.wasm, &InfluenceOptions::standard());
-        let types = found.types.iter().map(|(name, &steps)| {
-            let names = [name.as_str(), last_part(name)];
-            let names = names.iter().filter(|name| !name.is_empty());
-            let mut labels: Vec<u32> = names.map(|name| label_id(name.as_bytes())).collect();
-            labels.dedup();
-            TargetType { labels, steps }
-        });
-        let types = types.collect();
+        let mut options = InfluenceOptions::standard();
+        if !spec.targets {
+            // Of no branch: strings alone take no walk.
+            options.branches = Some(BTreeSet::new());
+        }
+        let found = influences(&self.module.wasm, &options);
+        let strings =
+            (spec.strings && !found.strings.is_empty()).then(|| found.strings.clone().into());
+        let (types, arms) = match spec.targets {
+            true => (types(&found), self.influenced_arms(&found)?),
+            false => Default::default(),
+        };
+        Ok(Arc::new(Targets {
+            types,
+            arms,
+            strings,
+        }))
+    }
+
+    /// The probes of the arms of branches that some type influences, ascending.
+    fn influenced_arms(&self, found: &Influences) -> Result<Vec<u32>> {
         let influenced: BTreeSet<(u32, u32)> = (found.targets.iter())
             .filter(|branch| !branch.types.is_empty())
             .map(|branch| (branch.function, branch.offset))
@@ -38,11 +51,19 @@ impl Target {
         let program = self.program(self.campaign_build())?;
         let probes = program.probe_map().probes.iter().zip(0..);
         let arms = probes.filter(|(probe, _)| influenced.contains(&(probe.function, probe.offset)));
-        Ok(Arc::new(Targets {
-            types,
-            arms: arms.map(|(_, number)| number).collect(),
-        }))
+        Ok(arms.map(|(_, number)| number).collect())
     }
+}
+
+fn types(found: &Influences) -> Vec<TargetType> {
+    let types = found.types.iter().map(|(name, &steps)| {
+        let names = [name.as_str(), last_part(name)];
+        let names = names.iter().filter(|name| !name.is_empty());
+        let mut labels: Vec<u32> = names.map(|name| label_id(name.as_bytes())).collect();
+        labels.dedup();
+        TargetType { labels, steps }
+    });
+    types.collect()
 }
 
 /// `Name` of `packets::Name<u8>`.

@@ -38,8 +38,11 @@ pub const DRAW_FLOAT: &str = "draw_float";
 /// Import `(site: i32, role: i32, ptr: i32, min: i32, max: i32) -> i32`: fills a buffer of `max`
 /// bytes with between `min` and `max` of them, and returns how many.
 pub const DRAW_BYTES: &str = "draw_bytes";
+/// Import `(site: i32, role: i32, ptr: i32, max: i32) -> i32`: fills a buffer of `max` bytes with one of the target's own
+/// strings and returns how many, or -1 where the guidance has none or chance will not have one.
+pub const DRAW_STRING: &str = "draw_string";
 /// The imports that draw.
-pub const DRAWS: [&str; 4] = [DRAW_INT, DRAW_BOOL, DRAW_FLOAT, DRAW_BYTES];
+pub const DRAWS: [&str; 5] = [DRAW_INT, DRAW_BOOL, DRAW_FLOAT, DRAW_BYTES, DRAW_STRING];
 /// Import `(ptr: i32, len: i32) -> i32`: the id of a label, the same for the same text.
 pub const LABEL: &str = "label";
 /// Import `(label: i32) -> ()`: what is drawn from here on belongs together.

@@ -9,6 +9,7 @@ use super::jqf;
 use super::known::Tries;
 use super::paths::Step;
 use super::source::Source;
+use super::strings::Strings;
 use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role, Span};
 
 /// Spans of one trial; they are not bounded by the draws.
@@ -36,6 +37,8 @@ pub struct Drawing {
     open: Vec<u32>,
     wants_paths: bool,
     tries: Option<Box<Tries>>,
+    /// The target's strings, if the generator may draw them.
+    strings: Option<Strings>,
 }
 
 impl Drawing {
@@ -48,6 +51,7 @@ impl Drawing {
             open: Vec::new(),
             wants_paths: false,
             tries: None,
+            strings: None,
         }
     }
 
@@ -57,6 +61,34 @@ impl Drawing {
             tries: tries.map(Box::new),
             ..self
         }
+    }
+
+    /// The same, with strings to draw.
+    pub fn with_strings(self, strings: Option<Strings>) -> Drawing {
+        Drawing { strings, ..self }
+    }
+
+    pub(super) fn strings(&self) -> Option<&Strings> {
+        self.strings.as_ref()
+    }
+
+    /// The next three choices, of a source that has them beforehand.
+    pub(super) fn upcoming(&self) -> Option<[Option<&ChoiceNode>; 3]> {
+        match &self.source {
+            Source::Replay(replay) => Some(replay.upcoming()),
+            _ => None,
+        }
+    }
+
+    /// Records a node that nobody is asked for; of bytes, their text. It costs one byte of what may be drawn.
+    pub(super) fn write_down(&mut self, node: ChoiceNode, bytes: &[u8]) -> Result<(), Stop> {
+        self.bytes_left = self.bytes_left.checked_sub(1).ok_or(Stop::Overrun)?;
+        if self.wants_paths && !self.located(&node.draw) {
+            return Err(Stop::Overrun);
+        }
+        self.sequence.nodes.push(node);
+        self.sequence.payload.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// What to draw instead where the input that comes of it is known. Whoever runs a generator takes it out

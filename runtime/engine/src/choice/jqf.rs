@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::geometric::Geometric;
 use super::source::Answer;
+use super::strings::is_entry;
 use super::{ChoiceSequence, Domain, Draw};
 use crate::rng::Rng;
 
@@ -274,13 +275,15 @@ fn double_bits(bits: u64) -> u64 {
 }
 
 /// The bytes from which some draws of a sequence were decoded: a tape without what was never asked
-/// for. Only for sequences that a tape answered.
+/// for, and without texts that were copied from a table of strings. Only for sequences that a tape answered.
 pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(&Draw) -> bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(sequence.nodes.len() * 4 + sequence.payload.len());
     for (node, payload) in sequence.iter() {
         if has(&node.draw) {
             bytes.extend_from_slice(&node.bits.to_le_bytes()[..width(node.draw.domain)]);
-            bytes.extend_from_slice(payload);
+            if !is_entry(&node.draw) {
+                bytes.extend_from_slice(payload);
+            }
         }
     }
     bytes
@@ -292,7 +295,10 @@ pub fn tape_starts(sequence: &ChoiceSequence) -> Vec<u32> {
     let mut end = 0;
     starts.push(end);
     for (node, payload) in sequence.iter() {
-        end += (width(node.draw.domain) + payload.len()) as u32;
+        end += width(node.draw.domain) as u32;
+        if !is_entry(&node.draw) {
+            end += payload.len() as u32;
+        }
         starts.push(end);
     }
     starts
@@ -301,7 +307,9 @@ pub fn tape_starts(sequence: &ChoiceSequence) -> Vec<u32> {
 /// The length of [`tape_of`] all draws.
 pub fn tape_bytes(sequence: &ChoiceSequence) -> u32 {
     let widths = sequence.nodes.iter().map(|node| width(node.draw.domain));
-    (widths.sum::<usize>() + sequence.payload.len()) as u32
+    let entries = sequence.nodes.iter().filter(|node| is_entry(&node.draw));
+    let copied = entries.map(|node| node.value as usize).sum::<usize>();
+    (widths.sum::<usize>() + sequence.payload.len() - copied) as u32
 }
 
 #[cfg(test)]

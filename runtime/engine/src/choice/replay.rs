@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::source::{Answer, fresh};
-use super::{ChoiceSequence, Domain, Draw};
+use super::{ChoiceNode, ChoiceSequence, Domain, Draw};
 use crate::rng::Rng;
 
 /// What follows the last recorded choice.
@@ -42,6 +42,11 @@ impl Replay {
             payload_at: 0,
             after,
         }
+    }
+
+    /// The next three choices.
+    pub(super) fn upcoming(&self) -> [Option<&ChoiceNode>; 3] {
+        [0, 1, 2].map(|ahead| self.sequence.nodes.get(self.at + ahead))
     }
 
     /// Answers a draw with the next choice.
@@ -119,7 +124,7 @@ pub(super) fn repair(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChoiceNode, Role};
+    use super::super::Role;
     use super::*;
 
     fn draw(domain: Domain) -> Draw {

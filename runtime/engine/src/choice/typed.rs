@@ -14,11 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use super::ChoiceSequence;
 use super::jqf::tape_starts;
+use super::strings::Strings;
 use crate::rng::Rng;
 
 /// What a static analysis says of the target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
+    /// Its own strings, if generators may draw them and there are any.
+    pub strings: Option<Strings>,
     /// The types that influence some branch.
     pub types: Vec<TargetType>,
     /// The probes of those branches' arms.
@@ -155,6 +158,7 @@ mod tests {
         Distances::new(&Targets {
             types: steps.iter().map(of).collect(),
             arms: Vec::new(),
+            strings: None,
         })
     }
 

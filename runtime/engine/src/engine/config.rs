@@ -28,7 +28,7 @@ pub struct Config {
     pub settings: BTreeMap<String, String>,
     /// An input is slow if its fuel exceeds this times the expected; 0 for never.
     pub slow_factor: u64,
-    /// Which types influence the target's branches; nothing for guidances that do not want it.
+    /// Which types influence the target's branches, and its strings; nothing for guidances that do not want it.
     pub targets: Arc<Targets>,
     /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
     /// watched. Whoever says so asks for [`Engine::next_reruns`](crate::Engine::next_reruns) after each batch.

@@ -50,7 +50,8 @@ impl Engine {
             self.state.stats.execs,
             // Answers on record kept to the limit when they were given.
             u32::MAX,
-        );
+        )
+        .with_strings(self.config.targets.strings.clone());
         Some(Reruns {
             batch: Arc::new(batch),
             trials,

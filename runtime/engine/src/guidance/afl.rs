@@ -26,6 +26,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::News,
     batch: 1024,
     lookahead: 1024,

@@ -49,6 +49,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::News,
     batch: 1,
     lookahead: 1,

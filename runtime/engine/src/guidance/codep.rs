@@ -76,6 +76,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::None,
     batch: 32,
     lookahead: 32,

@@ -68,6 +68,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::All,
     batch: BATCH,
     lookahead: BATCH,

@@ -39,6 +39,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::None,
     batch: 1024,
     lookahead: 1024,

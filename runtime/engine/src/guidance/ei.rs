@@ -41,6 +41,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: true,
     targets: false,
+    strings: false,
     imports: Imports::News,
     batch: 1,
     lookahead: 128,

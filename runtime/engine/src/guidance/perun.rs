@@ -76,6 +76,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::None,
     batch: 1,
     // Of the order of ten visits: interesting mutants are rare, and end what was planned ahead.

@@ -36,6 +36,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::None,
     batch: 1,
     lookahead: 1,

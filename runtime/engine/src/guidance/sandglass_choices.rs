@@ -60,6 +60,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::All,
     batch: 64,
     lookahead: 64,

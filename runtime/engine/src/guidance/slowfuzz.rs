@@ -44,6 +44,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::All,
     batch: 1,
     // As for Perun: little is kept, and what is ends what was planned ahead.

@@ -4,11 +4,12 @@
 //! `zest`, except that a visit is measured in what its children cost. While some arm of an influenced
 //! branch is uncovered, half of the children differ in one type only, which is drawn by its distance
 //! ([`crate::choice::typed`]); the others, and those for which no type of the input is found, differ
-//! anywhere. Which types influence which branches, a static analysis of the target says.
+//! anywhere. Which types influence which branches, a static analysis of the target says; it also finds the
+//! strings that application code names, of which the generator may draw ([`crate::choice::strings`]).
 //!
 //! Departures: those of `zest`; a type is the label of a span that is open while a byte is drawn, where
 //! SpotOn takes the return types of the methods on the stack; cost is fuel, a million for a
-//! millisecond. The table of constant strings, which SpotOn shares with its baseline, is not here.
+//! millisecond.
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: true,
     targets: true,
+    strings: true,
     imports: Imports::News,
     batch: 1,
     // Of seeds and fresh inputs: a child's type is chosen after the child before it was judged.
@@ -183,6 +185,7 @@ mod tests {
                 steps: 2,
             }],
             arms: vec![0, 5],
+            strings: None,
         };
         for &probe in covered {
             script.cover(probe);

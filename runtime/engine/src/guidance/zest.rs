@@ -5,6 +5,10 @@
 //! count buckets, which the paper leaves out. `zest-paper` is Algorithm 2 as printed: 4 mutations of 4
 //! bytes, and an input is saved for new coverage or new valid coverage only.
 //!
+//! `zest-str` is `zest` whose generator may draw the target's own strings ([`crate::choice::strings`]): the
+//! table of SpotOn without its types, the ablation `ZestStrOpt` of its paper. There both measure a visit in
+//! time, which is the setting `energy=cost` here.
+//!
 //! Departures: probes are branch arms and function entries of the target, and never those of the
 //! generator; each child has a stream of random numbers of its own, so that it can be made on any
 //! worker; where JQF gives up after 100,000 fruitless first trials, we go on.
@@ -40,6 +44,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::News,
     batch: 1,
     lookahead: LOOKAHEAD,
@@ -58,11 +63,21 @@ pub static SPEC_PAPER: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::News,
     batch: 1,
     lookahead: LOOKAHEAD,
     settings: &[VALID, VALID_ONLY, STICKY, STEAL, WHEN_OUT, OFF_BY_ONE],
     new: new_paper,
+};
+
+/// The guidance `zest-str`.
+pub static SPEC_STR: Spec = Spec {
+    name: "zest-str",
+    summary: "zest, and half of the strings that a generator asks for are the target's own",
+    paper: Some("SpotOn, type-based targeted mutation: its ablation ZestStrOpt"),
+    strings: true,
+    ..SPEC
 };
 
 pub(super) const COUNT: Setting = Setting::switch("count", "save inputs for new hit counts", true);

@@ -42,6 +42,7 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
+    strings: false,
     imports: Imports::All,
     batch: 1,
     lookahead: 128,
