@@ -2,8 +2,8 @@
 //!
 //! In: the module. Out: byte strings, each once, in the order of the code. C ends texts with a zero byte. Rust passes the
 //! length beside the address, so a text is as long as a constant nearby says; what `println!` and its kind print has its
-//! length in another form there, and comes out longer than it is. Addresses in tables of data are not in code and do not
-//! count.
+//! length in another form there, and comes out longer than it is. Where a text is compared, code may name the place in the data that
+//! holds both its address and its length (a `&&str`). Addresses further on in tables of data are not in code and do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,9 @@ const STRINGS_MAX: usize = 4096;
 /// The longest and the shortest.
 const BYTES_MAX: usize = 256;
 const BYTES_MIN: usize = 2;
+
+/// Rust's linker puts no data below.
+const ADDRESS_MIN: u32 = 1024;
 
 /// How many constants beside an address may be its length: without optimisation both pass through locals.
 const NEIGHBOURS: usize = 2;
@@ -45,7 +48,11 @@ pub(super) fn strings(
             let after = constants[position + 1..].iter().take(NEIGHBOURS);
             let before = constants[..position].iter().rev().take(NEIGHBOURS);
             let lengths = after.chain(before).copied().collect::<Vec<_>>();
-            if let Some(text) = data.text(*address, &lengths, ends)
+            let referred = match ends {
+                Ends::Lengths => data.referred(*address),
+                Ends::Zeros => None,
+            };
+            if let Some(text) = referred.or_else(|| data.text(*address, &lengths, ends))
                 && found.len() < STRINGS_MAX
                 && seen.insert(text)
             {
@@ -115,13 +122,30 @@ impl<'a> Data<'a> {
         Data { segments }
     }
 
+    /// The text of which `address` holds the address and then the length.
+    fn referred(&self, address: u64) -> Option<&'a [u8]> {
+        let (pair, _) = self.from(address)?.split_first_chunk::<8>()?;
+        let word =
+            |at: usize| u32::from_le_bytes([pair[at], pair[at + 1], pair[at + 2], pair[at + 3]]);
+        let length = usize::try_from(word(4)).ok()?;
+        let text = self.from(u64::from(word(0)))?.get(..length)?;
+        // An address among the first is a small number more often.
+        let is_long = (BYTES_MIN..=BYTES_MAX).contains(&length) && word(0) >= ADDRESS_MIN;
+        let is_text = text.iter().all(|byte| is_text(*byte)) && std::str::from_utf8(text).is_ok();
+        // Where a panic happened begins with its file.
+        (is_long && is_text && !text.ends_with(b".rs")).then_some(text)
+    }
+
+    /// What lies in a segment from `address` on.
+    fn from(&self, address: u64) -> Option<&'a [u8]> {
+        let after = (self.segments).partition_point(|(start, _)| *start <= address);
+        let (start, bytes) = self.segments.get(after.checked_sub(1)?)?;
+        bytes.get(usize::try_from(address - start).ok()?..)
+    }
+
     /// The text at `address`: up to a zero byte, or as long as the first of `lengths` that is not too long.
     fn text(&self, address: u64, lengths: &[u64], ends: Ends) -> Option<&'a [u8]> {
-        let after = self
-            .segments
-            .partition_point(|(start, _)| *start <= address);
-        let (start, bytes) = self.segments.get(after.checked_sub(1)?)?;
-        let rest = bytes.get(usize::try_from(address - start).ok()?..)?;
+        let rest = self.from(address)?;
         let rest = &rest[..rest.len().min(BYTES_MAX + 1)];
         let run = rest.iter().position(|byte| !is_text(*byte));
         let run = run.unwrap_or(rest.len());

@@ -321,6 +321,28 @@ fn strings_are_those_that_reachable_code_names() {
     assert!(strings::strings(&outline, &roots, &|_| None).is_empty());
 }
 
+/// In Rust code names a text beside its length, or the place that holds its address and its length.
+#[test]
+fn strings_of_rust_are_as_long_as_they_say() {
+    let wasm = wat::parse_str(
+        r#"(module (memory 1)
+          (func $print (param i32 i32))
+          (func $equal (param i32 i32))
+          (func (export "_start")
+            (call $print (i32.const 1024) (i32.const 5))
+            (call $equal (i32.const 0) (i32.const 1042))
+            (call $equal (i32.const 0) (i32.const 1050)))
+          (data (i32.const 1024) "helloworldsrc/a.rs")
+          (data (i32.const 1042) "\05\04\00\00\05\00\00\00\0a\04\00\00\08\00\00\00"))"#,
+    )
+    .expect("the text is a module");
+    let outline = Outline::new(&wasm);
+    let roots = [outline.exports["_start"]];
+    let found = strings::strings(&outline, &roots, &|_| Some(strings::Ends::Lengths));
+    // `src/a.rs` is where a panic would be.
+    assert_eq!(found, [b"hello".to_vec(), b"world".to_vec()]);
+}
+
 #[test]
 fn without_debug_information_there_are_no_types_and_a_reason() {
     let wasm = wat::parse_str("(module (func (param i32) (br_if 0 (local.get 0))))");
