@@ -23,7 +23,8 @@ san=${SAN:-none}
 all=(empty json-small bzip2 cjson expat expat-old libpng libxml2 libxml2-old libxml2-xsd lua lua-load lua-load-checked lua-load-old mujs onig
   pcre2 pugixml quickjs quickjs-compile quickjs-compile-checked quickjs-compile-old sqlite sqlite-db sqlite-steps
   sqlite-steps-checked sqlite-steps-old stb-image stb-image-old tinyxml2 zlib zlib-header zlib-header-old
-  libcxx-email libcxx-java libcxx-trim onig-email onig-java onig-trim pcre2-email pcre2-java pcre2-trim word-count-djb word-count-java rust-boa rust-boa-old rust-json rust-naga rust-naga-old rust-png
+  libcxx-email libcxx-java libcxx-trim onig-email onig-java onig-trim pcre2-email pcre2-java pcre2-trim word-count-djb word-count-java rust-boa rust-boa-old rust-json rust-lambda-csv-load rust-lambda-history rust-lambda-image-year
+  rust-lambda-lookup rust-lambda-resize rust-lambda-survey rust-lambda-unzip rust-magic rust-naga rust-naga-old rust-png
   rust-regex rust-toml rust-wasm rust-wasm-old rust-xml zig-json)
 problems=0
 
@@ -476,11 +477,14 @@ build_zig_json() {
 build_rust() {
   [ "$kit" = wasm ] || { skip "$1" "no native kit"; return; }
   local start=$SECONDS package=rust triple=wasm32-unknown-unknown
-  case $1 in rust-boa*) package=boa triple=wasm32-wasip1 ;; esac
+  case $1 in
+  rust-boa*) package=boa triple=wasm32-wasip1 ;;
+  rust-lambda-* | rust-magic) package=lambda ;;
+  esac
   mkdir -p "$out_folder"
   rustc --print target-libdir --target "$triple" 2> /dev/null | xargs test -d || rustup target add "$triple" \
     || { fail "$1" "rustup target add $triple"; return; }
-  RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=$(cd .. && pwd)/sdk=sdk --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+  RUSTFLAGS="-C link-arg=-zstack-size=1048576 --remap-path-prefix=$here=guests --remap-path-prefix=$(cd .. && pwd)/sdk=sdk --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$here/subjects/lambda/cloud=cargo/registry/src/cloud" \
     cargo build -q --release --locked --manifest-path "subjects/$package/Cargo.toml" --target "$triple" \
     --target-dir "$tools/$package" --example "$1" || { fail "$1" "cargo failed"; return; }
   cp "$tools/$package/$triple/release/examples/${1//-/_}.wasm" "$out_folder/$1.wasm" 2> /dev/null \

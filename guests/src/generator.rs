@@ -59,9 +59,49 @@ pub const GENERATORS: &[Generator] = &[
         subjects: &["rust-json", "cjson", "json-small", "zig-json"],
     },
     Generator {
+        name: "lambda-csv-load",
+        wasm: include_bytes!("../generators/wasm/lambda-csv-load.wasm"),
+        subjects: &["rust-lambda-csv-load"],
+    },
+    Generator {
+        name: "lambda-history",
+        wasm: include_bytes!("../generators/wasm/lambda-history.wasm"),
+        subjects: &["rust-lambda-history"],
+    },
+    Generator {
+        name: "lambda-image-year",
+        wasm: include_bytes!("../generators/wasm/lambda-image-year.wasm"),
+        subjects: &["rust-lambda-image-year"],
+    },
+    Generator {
+        name: "lambda-lookup",
+        wasm: include_bytes!("../generators/wasm/lambda-lookup.wasm"),
+        subjects: &["rust-lambda-lookup"],
+    },
+    Generator {
+        name: "lambda-resize",
+        wasm: include_bytes!("../generators/wasm/lambda-resize.wasm"),
+        subjects: &["rust-lambda-resize"],
+    },
+    Generator {
+        name: "lambda-survey",
+        wasm: include_bytes!("../generators/wasm/lambda-survey.wasm"),
+        subjects: &["rust-lambda-survey"],
+    },
+    Generator {
+        name: "lambda-unzip",
+        wasm: include_bytes!("../generators/wasm/lambda-unzip.wasm"),
+        subjects: &["rust-lambda-unzip"],
+    },
+    Generator {
         name: "lua",
         wasm: include_bytes!("../generators/wasm/lua.wasm"),
         subjects: &["lua-load", "lua-load-old", "lua-load-checked", "lua"],
+    },
+    Generator {
+        name: "magic",
+        wasm: include_bytes!("../generators/wasm/magic.wasm"),
+        subjects: &["rust-magic"],
     },
     Generator {
         name: "red-black-property",
@@ -122,6 +162,7 @@ mod tests {
         ("draw_bool", &[I32, I32, I32, I32], &[I32]),
         ("draw_float", &[I32, I32, F64, F64], &[F64]),
         ("draw_bytes", &[I32, I32, I32, I32, I32], &[I32]),
+        ("draw_string", &[I32, I32, I32, I32], &[I32]),
         ("label", &[I32, I32], &[I32]),
         ("span_open", &[I32], &[]),
         ("span_close", &[I32], &[]),

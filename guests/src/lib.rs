@@ -16,6 +16,7 @@ mod dataflow;
 mod demo;
 mod dependence;
 mod generator;
+mod goal;
 mod heap;
 #[cfg(test)]
 mod paths;
@@ -32,6 +33,7 @@ pub use dataflow::{DATAFLOW, Dataflow, HARD, dataflow};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use dependence::{MICRO, MICRO_CASES};
 pub use generator::{GENERATORS, Generator, generator};
+pub use goal::goal;
 pub use heap::{Case, TWINS, Twins};
 pub use planted::{PLANTED, PLANTED_SEED, Planted};
 pub use semantic::{SEMANTIC, is_semantic};

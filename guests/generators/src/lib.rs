@@ -14,7 +14,9 @@ pub mod failures;
 pub mod hash_table;
 pub mod javascript;
 pub mod json;
+pub mod lambda;
 pub mod lua;
+pub mod magic;
 mod project;
 pub mod red_black;
 pub mod shader;
@@ -42,7 +44,15 @@ pub const GENERATORS: &[(&str, Make)] = &[
         javascript::program(javascript::BOUNDED).into()
     }),
     ("json", || json::text().into()),
+    ("lambda-csv-load", lambda::csv_load),
+    ("lambda-history", lambda::history),
+    ("lambda-image-year", lambda::image_year),
+    ("lambda-lookup", lambda::lookup),
+    ("lambda-resize", lambda::resize),
+    ("lambda-survey", lambda::survey),
+    ("lambda-unzip", lambda::unzip),
     ("lua", || lua::chunk().into()),
+    ("magic", || magic::record().into()),
     ("shader", || shader::shader().into()),
     ("sql", || sql::script().into()),
     ("wasm", wasm::module),

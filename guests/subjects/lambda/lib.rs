@@ -1,0 +1,1 @@
+//! Nothing: the subjects are the examples of this package.
