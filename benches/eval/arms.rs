@@ -1,6 +1,7 @@
 //! Arms: what is compared on a subject. The same engine, sandbox, reset, limits and random numbers for
 //! all of them; they differ in the guidance, in its settings, and in who makes the input.
 
+use sandglass_engine::{Spec, find};
 use sandglass_guests::GENERATORS;
 
 /// Who makes the target's input.
@@ -23,6 +24,13 @@ pub(crate) struct Arm {
     pub(crate) settings: &'static [(&'static str, &'static str)],
     /// Who makes inputs.
     pub(crate) input: Input,
+}
+
+impl Arm {
+    /// Its guidance.
+    pub(crate) fn spec(&self) -> crate::Result<&'static Spec> {
+        Ok(find(self.guidance).ok_or("no such guidance")?)
+    }
 }
 
 const fn generated(name: &'static str, guidance: &'static str) -> Arm {
@@ -49,6 +57,14 @@ pub(crate) const ARMS: &[Arm] = &[
     generated("afl-bytes", "afl"),
     generated("zest", "zest"),
     generated("zest-paper", "zest-paper"),
+    // A visit is measured in time, as SpotOn's baselines do.
+    set(generated("zest-cost", "zest"), &[("energy", "cost")]),
+    generated("zest-str", "zest-str"),
+    set(
+        generated("zest-str-cost", "zest-str"),
+        &[("energy", "cost")],
+    ),
+    generated("spoton", "spoton"),
     generated("bediv-simple", "bediv-simple"),
     generated("bediv-structure", "bediv-structure"),
     set(

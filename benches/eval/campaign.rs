@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
-use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token, guidance};
+use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::multipliers::multipliers;
@@ -31,11 +31,11 @@ pub(crate) enum Budget {
 
 /// A subject with its generator, compiled once for all campaigns.
 pub(crate) struct Prepared {
-    name: String,
+    pub(crate) name: String,
     /// A later version of the subject.
     later: Option<Arc<Target>>,
     plain: Arc<Target>,
-    generated: Arc<Target>,
+    pub(crate) generated: Arc<Target>,
     seeds: Vec<Vec<u8>>,
 }
 
@@ -54,7 +54,12 @@ impl Prepared {
         Ok(prepared)
     }
 
-    fn of(name: &str, wasm: Vec<u8>, generator: &[u8], seeds: Vec<Vec<u8>>) -> Result<Prepared> {
+    pub(crate) fn of(
+        name: &str,
+        wasm: Vec<u8>,
+        generator: &[u8],
+        seeds: Vec<Vec<u8>>,
+    ) -> Result<Prepared> {
         let limits = AcceptLimits::standard(Limits::STANDARD.memory_bytes);
         let module = |name: &str, wasm| Module::check(name, wasm, &limits);
         let target = || Target::new(module(name, wasm.clone())?, Options::default(), Reset::Hot);
@@ -81,27 +86,9 @@ impl Prepared {
             Input::Generated => (&self.generated, Vec::new()),
             Input::Text => (&self.plain, self.seeds.clone()),
         };
-        let spec = guidance::find(arm.guidance).ok_or("no such guidance")?;
+        let spec = arm.spec()?;
         let worker = Worker::new(target, &limits, 0)?.for_guidance(spec, TAPE_BYTES_MAX)?;
-        let given = arm.settings.iter();
-        let tokens = tokens(&target.module.wasm).into_iter();
-        let mut engine = Engine::new(Config {
-            seed,
-            probes: worker.probes(),
-            input_bytes_max: limits.input_bytes,
-            // The same for all arms, ours included.
-            choice_bytes_max: TAPE_BYTES_MAX,
-            seeds,
-            tokens: tokens.map(Token::automatic).collect(),
-            multipliers: multipliers(&target.module.wasm),
-            settings: given
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-                .collect(),
-            slow_factor: 0,
-            targets: target.targets(spec)?,
-            reruns: false,
-            spec,
-        })?;
+        let mut engine = Engine::new(config(target, arm, seed, worker.probes(), seeds)?)?;
         let mut exact = Exact::new(target, &limits);
         let mut later = match &self.later {
             Some(later) => {
@@ -197,9 +184,46 @@ impl Prepared {
         result["same_input"] = repeats.same_input.into();
         result["same_choices"] = repeats.same_choices.into();
         result["shown"] = shown.into();
+        let goals = collector.goals();
+        result["goals"] = goals
+            .map(|(name, is_reached)| (name.to_owned(), is_reached.into()))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        result["own_bits"] = collector.reached_bits(true).into();
+        result["all_bits"] = collector.reached_bits(false).into();
         result["curve"] = progress.points.into();
         Ok(result)
     }
+}
+
+/// What the engine of a campaign is told.
+pub(crate) fn config(
+    target: &Target,
+    arm: Arm,
+    seed: u64,
+    probes: u32,
+    seeds: Vec<Vec<u8>>,
+) -> Result<Config> {
+    let spec = arm.spec()?;
+    let given = arm.settings.iter();
+    let tokens = tokens(&target.module.wasm).into_iter();
+    Ok(Config {
+        seed,
+        probes,
+        input_bytes_max: Limits::STANDARD.input_bytes,
+        // The same for all arms, ours included.
+        choice_bytes_max: TAPE_BYTES_MAX,
+        seeds,
+        tokens: tokens.map(Token::automatic).collect(),
+        multipliers: multipliers(&target.module.wasm),
+        settings: given
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect(),
+        slow_factor: 0,
+        targets: target.targets(spec)?,
+        reruns: false,
+        spec,
+    })
 }
 
 /// The key of a finding's stack; its title.
@@ -282,6 +306,7 @@ impl Progress {
             "valid": stats.valid,
             "without_input": stats.without_input,
             "branches": reached.branches,
+            "own": reached.own,
             "semantic": reached.semantic,
             "valid_semantic": reached.valid_semantic,
         });
@@ -298,7 +323,7 @@ impl Progress {
 }
 
 /// To thousandths: results are kept.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 

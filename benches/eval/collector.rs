@@ -1,16 +1,21 @@
 //! The judge of all arms: replays inputs in an instance of its own, and counts branches.
 //!
 //! In: every outcome of a campaign, in order. Out: how many arms of branches were reached, in the whole
-//! target and in its semantic stage, by any run and by valid ones. Whatever a guidance believes to be
+//! target, in its own code (by lines: what is of no library) and in its semantic stage, by any run and by
+//! valid ones; which ones; and the subject's goals. Whatever a guidance believes to be
 //! new, keeps, or counts is of no importance here. Runs that are findings do not count.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use sandglass_engine::trial::Status;
 use sandglass_engine::{Interest, Outcome};
-use sandglass_guests::is_semantic;
+use sandglass_guests::{goal, is_semantic};
 use sandglass_instrument::ArmKind;
 use sandglass_instrument::symbols::Symbols;
+use sandglass_runtime::own::Own;
 use sandglass_runtime::target::Target;
 use sandglass_sandbox::{Limits, Sandbox};
 
@@ -21,6 +26,8 @@ use crate::Result;
 pub(crate) struct Reached {
     /// Anywhere, by any run.
     pub(crate) branches: u64,
+    /// In the target's own code, by any run.
+    pub(crate) own: u64,
     /// In the semantic stage, by any run.
     pub(crate) semantic: u64,
     /// In the semantic stage, by valid runs.
@@ -31,6 +38,7 @@ pub(crate) struct Reached {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     is_arm: bool,
+    is_own: bool,
     is_semantic: bool,
     by_any: bool,
     by_valid: bool,
@@ -41,6 +49,8 @@ pub(crate) struct Collector {
     sandbox: Sandbox,
     interest: Interest,
     probes: Vec<Seen>,
+    /// The goals by the probe of their function's entry.
+    goals: BTreeMap<u32, String>,
     reached: Reached,
 }
 
@@ -50,17 +60,26 @@ impl Collector {
         let sandbox = target.sandbox(target.campaign_build(), limits)?;
         let symbols = Symbols::new(&target.module.wasm);
         let map = sandbox.program().probe_map();
-        let semantic: std::collections::BTreeSet<u32> = (map.functions.iter())
+        let own = Own::new(&target.module.wasm, map, &AtomicBool::new(false));
+        let own = own.expect("nobody stops it").probes();
+        let goals = (map.probes.iter().zip(0..)).filter(|(probe, _)| probe.kind == ArmKind::Entry);
+        let goals = goals.filter_map(|(probe, number)| {
+            let name = symbols.function_name(probe.function);
+            Some((number, goal(subject, &name)?.to_owned()))
+        });
+        let semantic: BTreeSet<u32> = (map.functions.iter())
             .map(|function| function.index)
             .filter(|index| is_semantic(subject, &symbols.function_name(*index)))
             .collect();
-        let probes = map.probes.iter().map(|probe| Seen {
+        let probes = map.probes.iter().zip(0..).map(|(probe, number)| Seen {
             is_arm: probe.kind != ArmKind::Entry,
+            is_own: own.contains(&number),
             is_semantic: semantic.contains(&probe.function),
             ..Seen::default()
         });
         Ok(Collector {
             probes: probes.collect(),
+            goals: goals.collect(),
             interest: Interest::new(map.probes.len() as u32, 0),
             sandbox,
             reached: Reached::default(),
@@ -110,11 +129,37 @@ impl Collector {
             if seen.is_arm {
                 let semantic = u64::from(seen.is_semantic);
                 self.reached.branches += u64::from(by_any);
+                self.reached.own += u64::from(by_any) * u64::from(seen.is_own);
                 self.reached.semantic += u64::from(by_any) * semantic;
                 self.reached.valid_semantic += u64::from(by_valid) * semantic;
             }
         }
         Ok(())
+    }
+
+    /// The subject's goals, each with whether it was reached.
+    pub(crate) fn goals(&self) -> impl Iterator<Item = (&str, bool)> {
+        (self.goals.iter())
+            .map(|(probe, name)| (name.as_str(), self.probes[*probe as usize].by_any))
+    }
+
+    /// Which arms were reached, of all or of the target's own code: a bit for each in hexadecimal, the first
+    /// one highest.
+    pub(crate) fn reached_bits(&self, own_only: bool) -> String {
+        let arms = self
+            .probes
+            .iter()
+            .filter(|seen| seen.is_arm && (seen.is_own || !own_only));
+        let bits: Vec<bool> = arms.map(|seen| seen.by_any).collect();
+        let digit = |four: &[bool]| {
+            (0..4).fold(0, |digit, at| {
+                digit << 1 | u32::from(four.get(at) == Some(&true))
+            })
+        };
+        bits.chunks(4).fold(String::new(), |mut text, four| {
+            write!(text, "{:x}", digit(four)).expect("text takes everything");
+            text
+        })
     }
 
     /// What was reached by now.

@@ -3,6 +3,10 @@
 //! - `run`: runs campaigns and adds a line of results for each (`campaign.rs`, `collector.rs`,
 //!   `faults.rs`, `repeats.rs`);
 //! - `table`: medians, intervals and tests of a file of results (`table.rs`);
+//! - `pairs`: two arms, seed by seed: what both reach and what one alone; how much medians move (`pairs.rs`);
+//! - `goals`: which goals of a subject each arm reaches, and in how many campaigns (`pairs.rs`);
+//! - `phases`: the share of time of each part of a campaign (`phases.rs`);
+//! - `overhead`: what guidance by places and types costs on identical inputs (`overhead.rs`);
 //! - `curves`: coverage and diversity against executions, as SVG (`curves.rs`).
 //!
 //! `benches/eval.sh` builds subjects and reproduces the tables of `benches/EVAL.md`. One campaign is
@@ -14,6 +18,9 @@ mod campaign;
 mod collector;
 mod curves;
 mod faults;
+mod overhead;
+mod pairs;
+mod phases;
 mod repeats;
 mod table;
 
@@ -44,6 +51,55 @@ enum Verb {
         /// The arm that others are tested against
         #[arg(long, value_name = "ARM", default_value = "zest")]
         against: String,
+    },
+    /// Compare arms by what each reaches, as Markdown
+    Pairs {
+        /// Files of results, the older ones first
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
+        /// Arms, the first one against each of the others
+        #[arg(
+            long,
+            value_name = "ARM",
+            value_delimiter = ',',
+            default_value = "spoton,zest-str,zest"
+        )]
+        arms: Vec<String>,
+    },
+    /// Tell in how many campaigns each goal was reached, as Markdown
+    Goals {
+        /// Files of results, the older ones first
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
+    },
+    /// Measure the share of time of each part of a campaign
+    Phases {
+        /// Subjects
+        #[arg(required = true, value_name = "SUBJECT[:GENERATOR]")]
+        subjects: Vec<String>,
+        /// Arms, separated by commas
+        #[arg(
+            long,
+            value_name = "ARM",
+            value_delimiter = ',',
+            default_value = "zest,zest-str,spoton"
+        )]
+        arms: Vec<String>,
+        /// Executions of each campaign
+        #[arg(long, value_name = "N", default_value_t = 30_000)]
+        execs: u64,
+    },
+    /// Measure what targeting costs on identical inputs
+    Overhead {
+        /// Subjects
+        #[arg(required = true, value_name = "SUBJECT[:GENERATOR]")]
+        subjects: Vec<String>,
+        /// Inputs, of a campaign of `zest-str`
+        #[arg(long, value_name = "N", default_value_t = 5_000)]
+        execs: u64,
+        /// Measure this alone, in this process: `with` or `without`
+        #[arg(long, value_name = "WHICH", hide = true)]
+        only: Option<String>,
     },
     /// Draw results as SVG
     Curves {
@@ -83,14 +139,37 @@ fn main() -> Result<()> {
     match Verb::parse() {
         Verb::Run(run) => run.go(),
         Verb::Table { results, against } => {
-            let results: Vec<_> = (results.iter())
-                .flat_map(|file| read(file, "eval"))
-                .collect();
-            table::print(&results, arm(&against).name);
+            table::print(&read_all(&results), arm(&against).name);
             Ok(())
         }
+        Verb::Pairs { results, arms } => {
+            let arms: Vec<_> = arms.iter().map(|name| arm(name).name).collect();
+            pairs::print(&read_all(&results), &arms);
+            Ok(())
+        }
+        Verb::Goals { results } => {
+            pairs::goals(&read_all(&results));
+            Ok(())
+        }
+        Verb::Phases {
+            subjects,
+            arms,
+            execs,
+        } => phases::print(&subjects, &arms, execs),
+        Verb::Overhead {
+            subjects,
+            execs,
+            only,
+        } => match only {
+            None => overhead::print(&subjects, execs),
+            Some(which) => overhead::one(&subjects[0], which == "with"),
+        },
         Verb::Curves { results, folder } => draw(&results, &folder),
     }
+}
+
+fn read_all(files: &[PathBuf]) -> Vec<serde_json::Value> {
+    files.iter().flat_map(|file| read(file, "eval")).collect()
 }
 
 fn draw(results: &Path, folder: &Path) -> Result<()> {
