@@ -116,6 +116,30 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
             other => Err(wrong(other)),
         },
     )?;
+    linker.func_wrap(
+        module,
+        "draw_bytes",
+        |mut c: In<'_>, site: u32, role: i32, ptr: u32, min: u32, max: u32| {
+            let (min, max) = (min as usize, max as usize);
+            match c
+                .data_mut()
+                .answer(site, role, Domain::Bytes { min, max })?
+            {
+                Choice::Bytes(drawn) => {
+                    let count = drawn.len() as u32;
+                    bytes(&mut c, ptr, count).copy_from_slice(&drawn);
+                    Ok(count)
+                }
+                other => Err(wrong(other)),
+            }
+        },
+    )?;
+    // As natively: there is no table of strings.
+    linker.func_wrap(
+        module,
+        "draw_string",
+        |_: In<'_>, _: u32, _: i32, _: u32, _: u32| -1_i32,
+    )?;
     linker.func_wrap(module, "label", |mut c: In<'_>, ptr: u32, len: u32| {
         let text = String::from_utf8_lossy(bytes(&mut c, ptr, len)).into_owned();
         c.data_mut().labels.push(text);
