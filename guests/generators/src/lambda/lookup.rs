@@ -44,8 +44,8 @@ fn request() -> String {
     let method = methods[structure!().weighted(&[4, 4, 2, 1, 1, 1])];
     let path = one_of!(structure!(); 6 => format!("/values/k{}", value!().int(1..=3)), 1 => text(), 1 => "/".to_owned());
     let headers = pairs(
-        || structure!().word(HEADERS).to_owned(),
-        |name| header(name),
+        || structure!().word(HEADERS).to_owned(), // Of a request, names are known.
+        header,
     );
     let query = {
         let _span = span!("QueryMap");
