@@ -201,7 +201,8 @@ mod tests {
         let prepared = prepared.expect("a demo is a target");
         let run = || -> Result<()> {
             let inputs = record(&prepared, 50)?;
-            assert_eq!(inputs.len(), 50);
+            // Children that were planned ahead and dropped are recorded, too.
+            assert!((50..200).contains(&inputs.len()), "{}", inputs.len());
             for targeted in [false, true] {
                 let [time, analysis] = measure(&prepared, &inputs.join("\0"), targeted)?;
                 assert!(time > 0.0 && analysis > 0.0);
