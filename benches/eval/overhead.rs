@@ -2,14 +2,15 @@
 //!
 //! Without: the generator as it is, and a tape of each input, as `zest-str` keeps. With: a generator that tells where each draw
 //! happens, each input by these places and the bytes of each type, as `spoton` keeps, and the static analysis of the target's types beside that of
-//! its strings. Each in a process of its own, whose greatest memory the system tells. Time is CPU time of making, running and keeping all
-//! inputs, the least of three passes; the analysis is before that, and by itself. Every input is kept: a campaign keeps few. Linux.
+//! its strings. Each in a process of its own, whose greatest memory the system tells. Time is the wall's, of making, running and keeping all
+//! inputs, the least of five passes; the analysis is before that, and by itself. Every input is kept: a campaign keeps few. Linux.
 
 use std::hint::black_box;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use sandglass_benches::{println, thread_cpu_ns};
+use sandglass_benches::println;
 use sandglass_engine::choice::indexed::IndexedInput;
 use sandglass_engine::choice::jqf::{TAPE_BYTES_MAX, tape_of};
 use sandglass_engine::choice::replay::{After, Replay};
@@ -24,12 +25,12 @@ use crate::Result;
 use crate::arms::{Pairing, arm};
 use crate::campaign::{Prepared, config};
 
-const PASSES: usize = 3;
+const PASSES: usize = 5;
 
 /// Prints a row for each subject: time, time of the analysis, and memory without and with targeting.
 pub(crate) fn print(subjects: &[String], execs: u64) -> Result<()> {
     println!(
-        "| subject | inputs | CPU s without | with | ratio | analysis s without | with | MiB without | with | ratio |"
+        "| subject | inputs | s without | with | ratio | analysis s without | with | MiB without | with | ratio |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for subject in subjects {
@@ -125,10 +126,10 @@ pub(crate) fn one(subject: &str, targeted: bool) -> Result<()> {
 
 fn measure(prepared: &Prepared, text: &str, targeted: bool) -> Result<[f64; 2]> {
     let (target, limits) = (&prepared.generated, Limits::STANDARD);
-    let before = thread_cpu_ns();
+    let before = Instant::now();
     let name = if targeted { "spoton" } else { "zest-str" };
     let analysis = target.targets(find(name).ok_or("no such guidance")?)?;
-    let analysis_ns = thread_cpu_ns() - before;
+    let analysis_time = before.elapsed();
     let generator = target.generator.as_ref().expect("prepared with one");
     let build = if targeted {
         Build::Paths
@@ -138,9 +139,9 @@ fn measure(prepared: &Prepared, text: &str, targeted: bool) -> Result<[f64; 2]> 
     let mut generator = generator.sandbox(build, &limits)?;
     let mut sandbox = target.sandbox(target.campaign_build(), &limits)?;
     let interest = Interest::new(sandbox.program().probe_map().probes.len() as u32, 0);
-    let (mut least, mut kept) = (u64::MAX, Kept::default());
+    let (mut least, mut kept) = (Duration::MAX, Kept::default());
     for _ in 0..PASSES {
-        let mut spent = 0;
+        let mut spent = Duration::ZERO;
         kept = Kept::default();
         for (number, input) in text.split('\0').enumerate() {
             let choices = from_text(input).map_err(|error| error.to_string())?;
@@ -151,18 +152,18 @@ fn measure(prepared: &Prepared, text: &str, targeted: bool) -> Result<[f64; 2]> 
             } else {
                 drawing
             };
-            let before = thread_cpu_ns();
+            let before = Instant::now();
             let made = generator.generate(drawing);
             if made.failed.is_none() {
                 black_box(sandbox.run(&made.input, &interest, true));
             }
             kept.keep(number as u64, &made.choices, targeted);
-            spent += thread_cpu_ns() - before;
+            spent += before.elapsed();
         }
         least = least.min(spent);
     }
     black_box((kept, analysis));
-    Ok([least as f64 / 1e9, analysis_ns as f64 / 1e9])
+    Ok([least.as_secs_f64(), analysis_time.as_secs_f64()])
 }
 
 /// What a guidance keeps of inputs.
