@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use sandglass_benches::run_batch;
 use sandglass_engine::{
-    Batch, Config, Engine, Import, Interest, Judging, Outcome, Reason, Status, TestcaseId, Token,
-    feedback::Seen, guidance,
+    Batch, Config, Engine, Import, Interest, Judging, Outcome, Part, Reason, Status, TestcaseId,
+    Token, feedback::Seen, guidance,
 };
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::tokens::tokens;
@@ -166,7 +166,10 @@ impl Meeting {
     /// One engine goes on by itself.
     fn turn(&mut self, at: usize, until: u64) -> Result<()> {
         let engine = &mut self.members[at].engine;
-        engine.share(self.sharers);
+        engine.share(Part {
+            campaigns: self.sharers,
+            rank: at as u32,
+        });
         while engine.stats().execs < until {
             let batch = Arc::new(engine.next_batch(until - engine.stats().execs));
             judged(&mut self.pool, &mut self.exact, engine, &batch)?;

@@ -51,6 +51,15 @@ pub enum Place {
     Nats(String),
 }
 
+/// What it costs to speak to others in one way, about, in nanoseconds of CPU: threads of this process, and a relay's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// A question or an offer, without what is in it.
+    pub operation_ns: u64,
+    /// Each entry that is told or heard.
+    pub entry_ns: u64,
+}
+
 /// A way to the others, until it is dropped.
 pub struct Connection {
     /// Through which everything goes.
@@ -107,6 +116,20 @@ impl Place {
                 "no name of a campaign of letters, digits, `-` and `_` at its end",
             )),
             false => Ok(Place::Nats(text.to_owned())),
+        }
+    }
+
+    /// What it costs to speak there (`scale cost` in `benches/RESULTS.md`).
+    pub fn prices(&self) -> Prices {
+        match self {
+            Place::Folder(_) => Prices {
+                operation_ns: 15_000,
+                entry_ns: 50_000,
+            },
+            Place::Nats(_) => Prices {
+                operation_ns: 150_000,
+                entry_ns: 80_000,
+            },
         }
     }
 

@@ -36,7 +36,7 @@ pub use stats::Stats;
 
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
-pub use share::{SHARE, shares};
+pub use share::{Part, SHARE, shares};
 
 /// Why a state cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub struct Engine {
     tables: Option<(u64, Arc<Tables>)>,
     state: State,
     /// No part of the state: who resumes may be alone. See [`Engine::share`].
-    sharers: u32,
+    part: Part,
     shares: bool,
     /// Empty between batches, for whoever asks for reruns.
     noted: Noted,
@@ -175,7 +175,7 @@ macro_rules! view {
             input_bytes_max: $engine.config.input_bytes_max,
             trials: $engine.state.stats.execs,
             targets: &$engine.config.targets,
-            sharers: $engine.sharers,
+            part: $engine.part,
         }
     };
 }
@@ -251,7 +251,7 @@ impl Engine {
             seeds,
             tables: None,
             state,
-            sharers: 1,
+            part: Part::ALL,
             shares,
             noted: Noted::default(),
         }
@@ -261,7 +261,7 @@ impl Engine {
     /// or if the guidance must see these before it goes on. Never empty unless `trials_left` is 0.
     pub fn next_batch(&mut self, trials_left: u64) -> Batch {
         // Campaigns that meet look no further ahead together than one does by itself.
-        let lookahead = (self.config.spec.lookahead / self.sharers).max(1);
+        let lookahead = (self.config.spec.lookahead / self.part.campaigns).max(1);
         let room = trials_left.min(u64::from(lookahead)) as u32;
         let mut groups = Vec::new();
         let view = view!(self);

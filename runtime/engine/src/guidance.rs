@@ -43,6 +43,7 @@ use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, TestcaseId};
 use crate::dictionary::Token;
+use crate::engine::Part;
 use crate::feedback::{Interest, Novelty};
 use crate::havoc::Tables;
 use crate::rng::Rng;
@@ -170,8 +171,8 @@ pub struct View<'a> {
     pub trials: u64,
     /// What is known of the target beforehand, if the guidance wants that.
     pub targets: &'a Targets,
-    /// Campaigns that divide the work, this one included: 1 if it is alone, or does not divide it.
-    pub sharers: u32,
+    /// Which part of the work is this campaign's: all of it if it is alone, or does not divide it.
+    pub part: Part,
 }
 
 /// What a trial showed beyond what had been seen.

@@ -78,8 +78,8 @@ pub use choice::{ChoiceSequence, Drawing, Source};
 pub use corpus::{Corpus, Reason, Testcase, TestcaseId};
 pub use dictionary::{DictionaryError, Token, TokenSource};
 pub use engine::{
-    Config, Decision, Engine, Import, Judging, RERUN_EVERY, Reruns, ResumeError, STATE_VERSION,
-    State, Stats,
+    Config, Decision, Engine, Import, Judging, Part, RERUN_EVERY, Reruns, ResumeError,
+    STATE_VERSION, State, Stats,
 };
 pub use feedback::{Interest, Seen};
 pub use finding::{

@@ -2,7 +2,7 @@
 //!
 //! In: the engine between two batches. Out: a batch of what others found, judged like any other, and what
 //! was found here, on its way to them. Other threads do the speaking (`join/link.rs`), through bounded
-//! queues; where there is no room the rest stays in the corpus and is offered later. An entry is offered
+//! queues and at a pace (`join/pace.rs`); where there is no room the rest stays in the corpus and is offered later. An entry is offered
 //! in the form that it has when it has been in the corpus for a while, because most are trimmed at once,
 //! and with what that form covers; those that got shorter afterwards are offered once more when the campaign
 //! leaves. What came from others is not offered back.
@@ -34,10 +34,11 @@ use super::workers::Pool;
 use crate::error::with_next;
 use crate::event::Joined;
 use crate::join::meaning::kind_name;
-use crate::join::{Connection, finding, fuzzes_together};
+use crate::join::{Connection, Prices, finding, fuzzes_together};
 
 mod link;
 mod lost;
+mod pace;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -90,6 +91,8 @@ pub struct Joining {
     pub place: String,
     /// How to get there.
     pub open: Opener,
+    /// What it costs to speak there.
+    pub prices: Prices,
     /// Under which name.
     pub me: WorkerId,
     /// Its guidance.
@@ -137,7 +140,7 @@ impl Join {
         let link = Link::new(
             &shared,
             joining.me.clone(),
-            (place.clone(), joining.open),
+            (place.clone(), joining.open, joining.prices),
             (kind_name(spec.input), joining.module),
             joining.findings,
             spec.imports != Imports::None,
@@ -224,7 +227,7 @@ impl Join {
         self.imports == Imports::News && claim.edges.iter().all(has)
     }
 
-    /// Which testcases are to be offered next.
+    /// Which testcases are to be offered next, as many as there is room for.
     fn due(&self, engine: &Engine) -> Vec<TestcaseId> {
         let is_refill = self.shared.is_refill.load(Ordering::Relaxed);
         let is_ours =
@@ -234,7 +237,9 @@ impl Join {
             before != Some(form(engine.corpus().get(*id)))
         };
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
-        ids.filter(is_ours).filter(is_new).take(AT_ONCE).collect()
+        // What there is no room for would be run for nothing.
+        let most = AT_ONCE.min(self.shared.offers.room());
+        ids.filter(is_ours).filter(is_new).take(most).collect()
     }
 
     /// Offers these testcases, of which those are the outcomes; how many there was room for.
@@ -393,8 +398,7 @@ impl Campaign<'_> {
     }
 
     fn exchange_with(&mut self, join: &mut Join, pool: &mut Pool) -> Result<()> {
-        self.engine
-            .share(join.shared.sharers.load(Ordering::Relaxed));
+        self.engine.share(join.shared.part());
         // What is cut will be repeated: nothing may come in between.
         if self.is_tail || !join.look() {
             return Ok(());
@@ -403,6 +407,7 @@ impl Campaign<'_> {
             self.ledger.warn(note);
         }
         let stats = self.engine.stats();
+        join.shared.execs.store(stats.execs, Ordering::Relaxed);
         let slow = self.engine.slow_findings().iter();
         let findings = stats.unique_findings + slow.map(|(_, slow)| slow.count).sum::<u64>();
         join.shared.findings.store(findings, Ordering::Release);
@@ -448,6 +453,9 @@ impl Campaign<'_> {
 
     /// Offers some of what is in the corpus; whether there may be more, and room for it.
     fn offer_some(&mut self, join: &mut Join, pool: &mut Pool) -> Result<bool> {
+        if join.shared.offers.room() == 0 {
+            return Ok(false);
+        }
         let ids = join.due(&self.engine);
         let Some(last) = ids.last() else {
             join.offered_to = join.settled_to;

@@ -228,6 +228,7 @@ fn join(config: &CampaignConfig, record: &Record) -> Result<Option<Join>> {
     let me = WorkerId(joined.worker.clone());
     let joining = Joining {
         place: place.to_string(),
+        prices: place.prices(),
         me: me.clone(),
         open: Box::new(move || place.open(&me)),
         spec: config.guidance,

@@ -1,12 +1,12 @@
 //! Sharing: campaigns that meet divide the children of each testcase among them.
 //!
-//! In: how many there are. Out: nothing but smaller stages, fewer solutions of comparisons and shorter
-//! batches. Campaigns that know the same testcases would else each give each of them all the children that one
+//! In: how many there are, and which of them this is. Out: nothing but smaller stages, fewer solutions of comparisons,
+//! shorter batches, and which comparisons are approached first. Campaigns that know the same testcases would else each give each of them all the children that one
 //! campaign gives it, so that all of them together come as far as one of them does. Batches are divided because
 //! what is planned is planned before anybody knows what the others find. Measured in `benches/RESULTS.md`,
 //! "Campaigns that meet".
 //!
-//! Nobody has a testcase of its own: who dies leaves nothing undone, and nobody has to agree with anybody.
+//! Nobody has a testcase or a comparison of its own: who dies leaves nothing undone, and nobody has to agree with anybody.
 
 use std::collections::BTreeMap;
 
@@ -21,18 +21,43 @@ pub const SHARE: Setting = Setting::switch(
     true,
 );
 
+/// Which part of the work is one campaign's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How many divide it, this one included; 1 or 0 if it is alone.
+    pub campaigns: u32,
+    /// Which of them this is, from 0; taken modulo their number.
+    pub rank: u32,
+}
+
+impl Part {
+    /// One that is alone does all.
+    pub const ALL: Part = Part {
+        campaigns: 1,
+        rank: 0,
+    };
+
+    /// Whether something that has a number, like a site, is this campaign's rather than another's.
+    pub(crate) fn is_mine(self, number: u32) -> bool {
+        let campaigns = self.campaigns.max(1);
+        number % campaigns == self.rank % campaigns
+    }
+}
+
 /// Stages have AFL's least of 16 children where they would have 256: more campaigns cannot divide them further,
 /// and whoever claims to be many stops nobody's work.
 const SHARERS_MOST: u32 = 16;
 
 impl Engine {
-    /// From the next batch on, `campaigns` of them divide the work, this one included; 1 or 0 if it is alone.
+    /// From the next batch on, this part of the work is this campaign's.
     /// Nothing changes unless the guidance has the setting [`SHARE`], and it is on.
     ///
     /// Not remembered in the state: it is said again after [`Engine::resume`].
-    pub fn share(&mut self, campaigns: u32) {
+    pub fn share(&mut self, part: Part) {
         if self.shares {
-            self.sharers = campaigns.clamp(1, SHARERS_MOST);
+            let campaigns = part.campaigns.clamp(1, SHARERS_MOST);
+            let rank = part.rank % campaigns;
+            self.part = Part { campaigns, rank };
         }
     }
 }
@@ -80,7 +105,10 @@ mod tests {
     /// The hash of a campaign whose work is divided by so many.
     fn hash(name: &str, set: &[(&str, &str)], sharers: u32) -> String {
         let mut engine = engine(name, set, 1, crate::conformance::TOY_PROBES);
-        engine.share(sharers);
+        engine.share(Part {
+            campaigns: sharers,
+            rank: 0,
+        });
         run(&mut engine, &toy, 20_000);
         engine.state_hash()
     }
@@ -136,8 +164,8 @@ mod tests {
         let mut engines: Vec<Engine> = (0..campaigns).map(start).collect();
         let mut offered = vec![(0, 0); engines.len()];
         for until in (1..=each.div_ceil(every)).map(|meeting| each.min(meeting * every)) {
-            for engine in &mut engines {
-                engine.share(campaigns);
+            for (rank, engine) in (0..).zip(&mut engines) {
+                engine.share(Part { campaigns, rank });
                 run(engine, &maze, until);
             }
             let mut offers = Vec::new();

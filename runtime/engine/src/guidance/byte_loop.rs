@@ -232,8 +232,8 @@ impl ByteLoop {
         count
     }
 
-    /// Up to `room` trials of waiting jobs, each at most once; how many. Of those that share their work one
-    /// records a testcase's comparisons, as a rule.
+    /// Up to `room` trials of waiting jobs, each at most once; how many. Whoever found a testcase
+    /// records its comparisons; those of its mutants one of all campaigns that know it, as a rule.
     fn plan_jobs(
         &mut self,
         view: &View<'_>,
@@ -250,7 +250,7 @@ impl ByteLoop {
                 break;
             };
             match job {
-                Job::Compare(_) | Job::CompareChild { .. } if part(1, view.sharers, rng) == 0 => {}
+                Job::CompareChild { .. } if part(1, view.part.campaigns, rng) == 0 => {}
                 Job::Compare(id) => {
                     let input = view.corpus.get(id).bytes.clone();
                     self.fly(
@@ -306,11 +306,17 @@ impl ByteLoop {
     }
 
     /// Mutants of inputs that came near to satisfying a comparison; how many.
-    fn plan_climbs(&mut self, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) -> u32 {
-        let allowance = self.climbs.allowance().min(room);
+    fn plan_climbs(
+        &mut self,
+        view: &View<'_>,
+        rng: &mut Rng,
+        room: u32,
+        groups: &mut Vec<Group>,
+    ) -> u32 {
+        let allowance = self.climbs.allowance(view.part, room);
         let mut left = allowance;
         while left > 0 {
-            let Some(nearest) = self.climbs.next() else {
+            let Some(nearest) = self.climbs.next(view.part) else {
                 break;
             };
             let count = left.min(CHILDREN);
@@ -372,7 +378,7 @@ impl ByteLoop {
             100
         };
         let bytes = view.corpus.get(id).bytes.clone();
-        let sharers = view.sharers;
+        let sharers = view.part.campaigns;
         let cycles = HAVOC_CYCLES / u64::from(sharers);
         // Few testcases fill everybody's first batch, whatever a stage's size: then it is the growth of stages
         // that is divided.
@@ -453,7 +459,7 @@ impl ByteLoop {
 
     /// What a run that recorded comparisons leads to.
     fn compared(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        let limit = solutions(self.config.backlog, self.jobs.len(), view.sharers);
+        let limit = solutions(self.config.backlog, self.jobs.len(), view.part.campaigns);
         let bytes_max = view.input_bytes_max;
         let solving = (self.comparisons).solve(id, judged.detail, bytes_max, limit);
         self.jobs.extend(solving.map(Job::Solve));
@@ -501,7 +507,7 @@ impl Guidance for ByteLoop {
         let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
         let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
         if self.config.climb {
-            planned += self.plan_climbs(rng, room - planned, groups);
+            planned += self.plan_climbs(view, rng, room - planned, groups);
         }
         self.plan_stages(view, rng, room - planned, groups);
     }
@@ -580,7 +586,7 @@ impl Guidance for ByteLoop {
                 Flight::Seeds | Flight::Compare(_) | Flight::Climb(_) | Flight::Again => {}
                 Flight::Solve { sites } => {
                     self.solved.add(sites.len() as u64, 0);
-                    self.comparisons.tried(&sites, view.sharers);
+                    self.comparisons.tried(&sites, view.part.campaigns);
                 }
                 Flight::Trim {
                     id,

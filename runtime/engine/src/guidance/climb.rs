@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::TestcaseId;
+use crate::engine::Part;
 use crate::trial::{Compare, Detail};
 
 /// Distances up to this are told apart; beyond, only their bit lengths are.
@@ -26,6 +27,9 @@ const TRIALS_MAX: u32 = 64;
 /// … as long as those record no more comparisons than this together: looking at them costs time
 /// that could be spent on trials. Both chosen by trying.
 const RECORDS_MAX: u32 = 1 << 14;
+
+/// A site of which another campaign takes care has a turn for so many of one's own, times the number of campaigns.
+const OTHERS: u32 = 4;
 
 /// The run that came nearest to satisfying one comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,16 +93,29 @@ impl Climbs {
         nearer.values().any(|known| *known != u32::MAX)
     }
 
-    /// The nearest input of a site not satisfied yet: the one with the fewest tries.
-    pub(super) fn next(&mut self) -> Option<&Nearest> {
-        let nearest = (self.open.values_mut()).min_by_key(|nearest| nearest.tries)?;
+    /// The nearest input of a site not satisfied yet: the one with the fewest tries. Campaigns that meet divide the sites
+    /// among them, softly: who is gone, or only claimed to be there, leaves nothing undone.
+    pub(super) fn next(&mut self, part: Part) -> Option<&Nearest> {
+        let tries = |(site, nearest): &(&u32, &mut Nearest)| {
+            let others = match part.is_mine(**site) {
+                true => 1,
+                false => OTHERS * part.campaigns,
+            };
+            (nearest.tries + CHILDREN).saturating_mul(others)
+        };
+        let (_, nearest) = self.open.iter_mut().min_by_key(tries)?;
         nearest.tries += CHILDREN;
         Some(nearest)
     }
 
-    /// How many trials of a batch climbing may take.
-    pub(super) fn allowance(&self) -> u32 {
-        (RECORDS_MAX / self.records.max(1)).min(TRIALS_MAX)
+    /// How many trials of a batch climbing may take, of `room`: of a campaign that meets others up to half, because what
+    /// came nearest is not told to others, so each has to come there by itself.
+    pub(super) fn allowance(&self, part: Part, room: u32) -> u32 {
+        let most = match part.campaigns {
+            0 | 1 => TRIALS_MAX.min(room),
+            campaigns => TRIALS_MAX.saturating_mul(campaigns).min(room / 2),
+        };
+        (RECORDS_MAX / self.records.max(1)).min(most)
     }
 }
 
@@ -149,8 +166,41 @@ mod tests {
         assert!(!climbs.learn(TestcaseId(0), &run(b'a', 1, 9)));
         assert!(climbs.learn(TestcaseId(0), &run(b'b', 4, 9)));
         assert!(!climbs.learn(TestcaseId(0), &run(b'c', 3, 9)));
-        assert_eq!(climbs.next().unwrap().bytes[..], b"b"[..]);
+        assert_eq!(climbs.next(Part::ALL).unwrap().bytes[..], b"b"[..]);
         assert!(climbs.learn(TestcaseId(0), &run(b'd', 9, 9)));
-        assert!(climbs.next().is_none());
+        assert!(climbs.next(Part::ALL).is_none());
+    }
+
+    /// Of four campaigns each tries its own sites most, and all of them still.
+    #[test]
+    fn those_that_meet_divide_the_sites() {
+        let mut climbs = Climbs::default();
+        for site in 0..8 {
+            let mut detail = run(site as u8, 1, 9);
+            detail.compares[0].site = site;
+            climbs.learn(TestcaseId(0), &detail);
+        }
+        let part = Part {
+            campaigns: 4,
+            rank: 1,
+        };
+        let mut turns = [0; 8];
+        for _ in 0..200 {
+            let nearest = climbs.next(part).expect("none is satisfied");
+            turns[usize::from(nearest.bytes[0])] += 1;
+        }
+        // 16 turns of one of its own for each of another's.
+        assert_eq!(turns, [5, 85, 5, 5, 5, 85, 5, 5]);
+    }
+
+    #[test]
+    fn who_meets_others_climbs_more() {
+        let mut climbs = Climbs::default();
+        climbs.learn(TestcaseId(0), &run(b'a', 1, 9));
+        let part = |campaigns| Part { campaigns, rank: 0 };
+        let all = [0, 1, 2, 4, 16].map(|campaigns| climbs.allowance(part(campaigns), 256));
+        assert_eq!(all, [64, 64, 128, 128, 128]);
+        assert_eq!(climbs.allowance(Part::ALL, 10), 10);
+        assert_eq!(climbs.allowance(part(u32::MAX), 1), 0);
     }
 }

@@ -7,6 +7,7 @@ use crate::batch::Group;
 use crate::choice::ChoiceSequence;
 use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, Testcase};
+use crate::engine::Part;
 use crate::feedback::Interest;
 use crate::rng::Rng;
 use crate::trial::{Detail, Exit, Outcome};
@@ -30,7 +31,7 @@ macro_rules! view {
             input_bytes_max: 100,
             trials: 0,
             targets: &$script.targets,
-            sharers: 1,
+            part: Part::ALL,
         }
     };
 }

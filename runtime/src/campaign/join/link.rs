@@ -7,16 +7,18 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use sandglass_engine::Part;
 use sandglass_exchange::{
     Beat, Cursor, Entry, EntryId, Error, Exchange, Hash, Key, Offered, WorkerId,
 };
 
+use super::pace::Pace;
 use super::queue::Queue;
-use crate::join::{Connection, ENDED, FUZZES, finding};
+use crate::join::{Connection, ENDED, FUZZES, Prices, finding};
 
 /// Entries asked for at once.
 const TAIL_MOST: usize = 256;
@@ -30,6 +32,8 @@ const POLL_MOST: Duration = Duration::from_millis(150);
 const GIVE_MOST: usize = 64;
 /// Of this many bytes, and one entry more.
 const GIVE_BYTES: usize = 1 << 20;
+/// How long nothing is said when no more may be spent for now.
+const REST: Duration = Duration::from_millis(16);
 /// Between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// Between two counts of those that divide the work: doubled after each, because campaigns that begin together see each other
@@ -70,8 +74,10 @@ pub(super) struct Shared {
     pub(super) is_over: AtomicBool,
     /// The campaign ends soon, and takes nothing more.
     pub(super) is_full: AtomicBool,
-    /// Campaigns that divide the work there now, this one included.
-    pub(super) sharers: AtomicU32,
+    /// What the campaign has executed.
+    pub(super) execs: AtomicU64,
+    /// Which part of the work is this campaign's, of those that are there now and divide it.
+    part: Mutex<Part>,
     state: AtomicU8,
     /// Raised with each new finding in the folder.
     pub(super) findings: AtomicU64,
@@ -94,7 +100,8 @@ impl Shared {
             is_refill: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
-            sharers: AtomicU32::new(1),
+            execs: AtomicU64::new(0),
+            part: Mutex::new(Part::ALL),
             state: AtomicU8::new(Standing::Arriving as u8),
             findings: AtomicU64::new(0),
             offered: AtomicU64::new(0),
@@ -121,6 +128,15 @@ impl Shared {
     /// What the user should know, since this was asked last.
     pub(super) fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Which part of the work is this campaign's.
+    pub(super) fn part(&self) -> Part {
+        *self.part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_part(&self, part: Part) {
+        *self.part.lock().unwrap_or_else(PoisonError::into_inner) = part;
     }
 
     /// How it stands.
@@ -164,6 +180,8 @@ pub(super) struct Link {
     /// Where it is, as the user knows it.
     pub(super) place: String,
     pub(super) open: Opener,
+    /// What may be said there.
+    pace: Pace,
     /// What the campaign proposes, `bytes` or `choices`.
     pub(super) kind: &'static str,
     /// What its findings are of.
@@ -208,7 +226,7 @@ impl Link {
     pub(super) fn new(
         shared: &Arc<Shared>,
         me: WorkerId,
-        (place, open): (String, Opener),
+        (place, open, prices): (String, Opener, Prices),
         (kind, module): (&'static str, Hash),
         findings: PathBuf,
         takes: bool,
@@ -218,6 +236,7 @@ impl Link {
             me,
             place,
             open,
+            pace: Pace::new(prices),
             kind,
             module,
             findings,
@@ -254,7 +273,7 @@ impl Link {
                 Err(error) => Err(error.into()),
             };
             self.shared.stand(Standing::Away);
-            self.shared.sharers.store(1, Ordering::Relaxed);
+            self.shared.take_part(Part::ALL);
             match left {
                 Ok(()) => return,
                 Err(Left::Refused(why)) => {
@@ -301,8 +320,13 @@ impl Link {
         loop {
             // Before what was offered is passed on: the last offer comes before the end.
             let is_over = self.shared.is_over();
-            self.give(exchange)?;
             self.urgent(exchange)?;
+            if !is_over && !self.may_speak() {
+                // Whoever offers does not wake it: that would cost what is to be saved.
+                std::thread::sleep(REST);
+                continue;
+            }
+            self.give(exchange)?;
             if is_over {
                 while self.give(exchange)? {
                     self.urgent(exchange)?;
@@ -330,6 +354,12 @@ impl Link {
             let left = take_at.saturating_duration_since(Instant::now());
             self.shared.offers.wait(left, || self.shared.is_over());
         }
+    }
+
+    /// Whether more may be spent now. What a campaign says as it ends is said at once.
+    fn may_speak(&self) -> bool {
+        let is_full = self.shared.is_full.load(Ordering::Acquire);
+        is_full || self.pace.may(self.shared.execs.load(Ordering::Relaxed))
     }
 
     /// What must not wait: a sign of life if one is due, and findings that are new.
@@ -363,17 +393,22 @@ impl Link {
 
     /// Counts those that divide the work, this one included: who fuzzes something else, or does not divide, does
     /// nobody's part of this one's.
-    fn count(&self, exchange: &mut dyn Exchange) -> Result<u32, Left> {
+    fn count(&mut self, exchange: &mut dyn Exchange) -> Result<u32, Left> {
         let Some(group) = &self.shared.group else {
             return Ok(1);
         };
         let live = exchange.live()?;
-        let others = (live.iter())
-            .filter(|beat| beat.worker != self.me && beat.doing == *group)
-            .count();
-        let count = u32::try_from(others + 1).unwrap_or(u32::MAX);
-        self.shared.sharers.store(count, Ordering::Relaxed);
-        Ok(count)
+        self.pace.spend(1, live.len() as u64);
+        let mut part = Part::ALL;
+        // All see the same names, so once all are seen no two have the same rank.
+        for beat in live {
+            if beat.worker != self.me && beat.doing == *group {
+                part.campaigns = part.campaigns.saturating_add(1);
+                part.rank += u32::from(beat.worker < self.me);
+            }
+        }
+        self.shared.take_part(part);
+        Ok(part.campaigns)
     }
 
     /// Reads all that is there. If something is gone that was there before, everybody's entries are to be
@@ -397,7 +432,9 @@ impl Link {
     /// Hands on what others have offered; how many they were.
     fn take(&mut self, exchange: &mut dyn Exchange, cursor: &mut Cursor) -> Result<usize, Left> {
         let mut count = 0;
-        for entry in exchange.tail(cursor, TAIL_MOST)? {
+        let entries = exchange.tail(cursor, TAIL_MOST)?;
+        self.pace.spend(1, entries.len() as u64);
+        for entry in entries {
             let id = short(entry.id());
             self.there.insert(id);
             if self.takes && entry.worker != self.me && self.passed.insert(id) {
@@ -438,6 +475,7 @@ impl Link {
         if entries.is_empty() {
             return Ok(is_any);
         }
+        self.pace.spend(1, entries.len() as u64);
         for offered in exchange.offer_all(&entries)? {
             let counter = match offered {
                 Some(Offered::New) => &self.shared.offered,

@@ -44,6 +44,11 @@ impl<T> Queue<T> {
         Ok(())
     }
 
+    /// How many more there is room for, if they are small.
+    pub(super) fn room(&self) -> usize {
+        self.items_most.saturating_sub(self.lock().items.len())
+    }
+
     /// The first.
     pub(super) fn pop(&self) -> Option<T> {
         let mut inner = self.lock();
@@ -83,7 +88,9 @@ mod tests {
         assert_eq!(queue.push('a', 100), Ok(()), "alone");
         assert_eq!(queue.push('b', 0), Err('b'));
         assert_eq!(queue.pop(), Some('a'));
+        assert_eq!(queue.room(), 2);
         assert_eq!([queue.push('c', 5), queue.push('d', 5)], [Ok(()), Ok(())]);
+        assert_eq!(queue.room(), 0);
         assert_eq!(queue.push('e', 0), Err('e'));
         assert_eq!(
             [queue.pop(), queue.pop(), queue.pop()],

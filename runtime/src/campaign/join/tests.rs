@@ -16,8 +16,14 @@ use super::super::tests::{Frames, HOW, How, session_among};
 use super::link::{Link, Opener, Shared, Standing};
 use super::{Join, Joining};
 use crate::event::Summary;
-use crate::join::{Connection, draw_worker, finding};
+use crate::join::{Connection, Prices, draw_worker, finding};
 use crate::store::finding::{FindingFiles, FindingRecord};
+
+/// Memory costs nothing to speak to.
+const FREE: Prices = Prices {
+    operation_ns: 0,
+    entry_ns: 0,
+};
 
 /// Joins whatever world is the present one, under a new name.
 fn join(world: &Arc<Mutex<Memory>>, root: &Path) -> Join {
@@ -32,6 +38,7 @@ fn joining(world: &Arc<Mutex<Memory>>, root: &Path) -> Joining {
             let exchange = world.lock().unwrap().join();
             Ok(Connection::of(Box::new(exchange)))
         }),
+        prices: FREE,
         me: draw_worker(),
         spec: find("afl").unwrap(),
         module: [7; 32],
@@ -133,7 +140,7 @@ fn those_that_fuzz_divide_the_work() {
     };
     let wait_for = |join: &Join, sharers: u32| {
         let late = Instant::now() + Duration::from_secs(120);
-        while join.shared.sharers.load(Ordering::Relaxed) != sharers {
+        while join.shared.part().campaigns != sharers {
             assert!(Instant::now() < late, "never {sharers} of them");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -187,14 +194,14 @@ fn who_fuzzes_something_else_or_does_not_divide_is_not_counted() {
     // Its first count finds all of them.
     let counts = |join: &Join| loop {
         assert!(Instant::now() < late, "it counts nobody");
-        match join.shared.sharers.load(Ordering::Relaxed) {
+        match join.shared.part().campaigns {
             1 => std::thread::sleep(Duration::from_millis(5)),
             count => return count,
         }
     };
     assert_eq!(counts(&start([7; 32], true)), 2);
     assert_eq!(counts(&start([8; 32], true)), 3);
-    assert_eq!(others[3].shared.sharers.load(Ordering::Relaxed), 1);
+    assert_eq!(others[3].shared.part().campaigns, 1);
 }
 
 /// What a campaign says last is where it ended, not where it was when it looked last.
@@ -437,7 +444,11 @@ fn a_backlog_delays_neither_signs_of_life_nor_findings() {
     let me = draw_worker();
     let shared = Arc::new(Shared::new(&me, None));
     let gone = || Err(Error::Away("once is enough".into()));
-    let place = ("a world in memory".to_owned(), Box::new(gone) as Opener);
+    let place = (
+        "a world in memory".to_owned(),
+        Box::new(gone) as Opener,
+        FREE,
+    );
     let link = Link::new(
         &shared,
         me.clone(),

@@ -9,6 +9,7 @@ use crate::batch::Plan;
 use crate::choice::typed::Targets;
 use crate::conformance::{self, Trace, execute, toy};
 use crate::corpus::{Corpus, Testcase};
+use crate::engine::Part;
 use crate::feedback::Interest;
 use crate::trial::{Detail, Outcome, TrapKind};
 use crate::{Config, Engine};
@@ -40,7 +41,7 @@ macro_rules! view {
             input_bytes_max: $campaign.input_bytes_max,
             trials: $campaign.ran.len() as u64,
             targets: &$campaign.targets,
-            sharers: 1,
+            part: Part::ALL,
         }
     };
 }
