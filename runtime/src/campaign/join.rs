@@ -228,8 +228,8 @@ impl Join {
         self.imports == Imports::News && claim.edges.iter().all(has)
     }
 
-    /// Which testcases are to be offered next, as many as there is room for.
-    fn due(&self, engine: &Engine) -> Vec<TestcaseId> {
+    /// Which testcases are to be offered next, at most so many.
+    fn due(&self, engine: &Engine, most: usize) -> Vec<TestcaseId> {
         let is_refill = self.shared.is_refill.load(Ordering::Relaxed);
         let is_ours =
             |id: &TestcaseId| is_refill || engine.corpus().get(*id).reason != Reason::Imported;
@@ -238,8 +238,6 @@ impl Join {
             before != Some(form(engine.corpus().get(*id)))
         };
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
-        // What there is no room for would be run for nothing.
-        let most = AT_ONCE.min(self.shared.offers.room());
         ids.filter(is_ours).filter(is_new).take(most).collect()
     }
 
@@ -454,10 +452,12 @@ impl Campaign<'_> {
 
     /// Offers some of what is in the corpus; whether there may be more, and room for it.
     fn offer_some(&mut self, join: &mut Join, pool: &mut Pool) -> Result<bool> {
-        if join.shared.offers.room() == 0 {
+        // What there is no room for would be run for nothing.
+        let most = AT_ONCE.min(join.shared.offers.room());
+        if most == 0 {
             return Ok(false);
         }
-        let ids = join.due(&self.engine);
+        let ids = join.due(&self.engine, most);
         let Some(last) = ids.last() else {
             join.offered_to = join.settled_to;
             return Ok(false);

@@ -18,6 +18,7 @@ use super::comparisons::{Comparisons, Solving};
 use super::{Guidance, Judged, Judgement, View};
 use crate::batch::{Group, Plan};
 use crate::corpus::{Reason, TestcaseId};
+use crate::engine::Part;
 use crate::havoc::Tables;
 use crate::rng::Rng;
 use crate::schedule::{Maxima, Queue};
@@ -308,15 +309,15 @@ impl ByteLoop {
     /// Mutants of inputs that came near to satisfying a comparison; how many.
     fn plan_climbs(
         &mut self,
-        view: &View<'_>,
+        part: Part,
         rng: &mut Rng,
         room: u32,
         groups: &mut Vec<Group>,
     ) -> u32 {
-        let allowance = self.climbs.allowance(view.part, room);
+        let allowance = self.climbs.allowance(part, room);
         let mut left = allowance;
         while left > 0 {
-            let Some(nearest) = self.climbs.next(view.part) else {
+            let Some(nearest) = self.climbs.next(part) else {
                 break;
             };
             let count = left.min(CHILDREN);
@@ -507,7 +508,7 @@ impl Guidance for ByteLoop {
         let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
         let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
         if self.config.climb {
-            planned += self.plan_climbs(view, rng, room - planned, groups);
+            planned += self.plan_climbs(view.part, rng, room - planned, groups);
         }
         self.plan_stages(view, rng, room - planned, groups);
     }

@@ -180,8 +180,9 @@ pub(super) struct Link {
     /// Where it is, as the user knows it.
     pub(super) place: String,
     pub(super) open: Opener,
-    /// What may be said there.
+    /// What may be said there, since when.
     pace: Pace,
+    began: Instant,
     /// What the campaign proposes, `bytes` or `choices`.
     pub(super) kind: &'static str,
     /// What its findings are of.
@@ -237,6 +238,7 @@ impl Link {
             place,
             open,
             pace: Pace::new(prices),
+            began: Instant::now(),
             kind,
             module,
             findings,
@@ -359,7 +361,8 @@ impl Link {
     /// Whether more may be spent now. What a campaign says as it ends is said at once.
     fn may_speak(&self) -> bool {
         let is_full = self.shared.is_full.load(Ordering::Acquire);
-        is_full || self.pace.may(self.shared.execs.load(Ordering::Relaxed))
+        let execs = self.shared.execs.load(Ordering::Relaxed);
+        is_full || self.pace.may(execs, self.began.elapsed())
     }
 
     /// What must not wait: a sign of life if one is due, and findings that are new.
