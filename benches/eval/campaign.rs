@@ -54,12 +54,16 @@ impl Prepared {
         Ok(prepared)
     }
 
-    pub(crate) fn of(
-        name: &str,
-        wasm: Vec<u8>,
-        generator: &[u8],
-        seeds: Vec<Vec<u8>>,
-    ) -> Result<Prepared> {
+    /// A demo with a generator of JSON, and one seed.
+    #[cfg(test)]
+    pub(crate) fn demo() -> Prepared {
+        let demo = sandglass_guests::DEMOS.first().expect("a demo");
+        let json = sandglass_guests::generator("json").wasm;
+        let prepared = Prepared::of("demo", demo.wasm.to_vec(), json, vec![b"{}".to_vec()]);
+        prepared.expect("a demo is a target")
+    }
+
+    fn of(name: &str, wasm: Vec<u8>, generator: &[u8], seeds: Vec<Vec<u8>>) -> Result<Prepared> {
         let limits = AcceptLimits::standard(Limits::STANDARD.memory_bytes);
         let module = |name: &str, wasm| Module::check(name, wasm, &limits);
         let target = || Target::new(module(name, wasm.clone())?, Options::default(), Reset::Hot);
@@ -331,15 +335,11 @@ pub(crate) fn rounded(value: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::arms::ARMS;
-    use sandglass_guests::{DEMOS, generator};
 
     /// Every arm runs, and comes out the same again.
     #[test]
     fn campaigns_repeat_exactly() {
-        let demo = DEMOS.first().expect("a demo");
-        let json = generator("json").wasm;
-        let prepared = Prepared::of("demo", demo.wasm.to_vec(), json, vec![b"{}".to_vec()]);
-        let prepared = prepared.expect("a demo is a target");
+        let prepared = Prepared::demo();
         for arm in ARMS {
             let run = || {
                 let result = prepared.campaign(*arm, 3, Budget::Execs(300));

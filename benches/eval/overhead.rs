@@ -188,18 +188,10 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandglass_guests::{DEMOS, generator};
 
     #[test]
     fn what_was_recorded_is_run_again_with_and_without() {
-        let demo = DEMOS.first().expect("a demo");
-        let prepared = Prepared::of(
-            "demo",
-            demo.wasm.to_vec(),
-            generator("json").wasm,
-            Vec::new(),
-        );
-        let prepared = prepared.expect("a demo is a target");
+        let prepared = Prepared::demo();
         let run = || -> Result<()> {
             let inputs = record(&prepared, 50)?;
             // Children that were planned ahead and dropped are recorded, too.

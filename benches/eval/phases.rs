@@ -107,18 +107,10 @@ fn timed<T>(spent: &mut u64, work: impl FnOnce() -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandglass_guests::{DEMOS, generator};
 
     #[test]
     fn every_phase_takes_its_time() {
-        let demo = DEMOS.first().expect("a demo");
-        let prepared = Prepared::of(
-            "demo",
-            demo.wasm.to_vec(),
-            generator("json").wasm,
-            Vec::new(),
-        );
-        let prepared = prepared.expect("a demo is a target");
+        let prepared = Prepared::demo();
         let times =
             on_guest_thread(|| campaign(&prepared, arm("spoton"), 200)).expect("it ends well");
         assert!(times.iter().all(|time| *time > 0), "{times:?}");
