@@ -48,7 +48,7 @@ struct Args {
     /// Seeds
     #[arg(long, default_value_t = 10)]
     rounds: u64,
-    /// In lockstep: how many engines
+    /// How many processes, or engines in lockstep: none or one first, for others are compared with it
     #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
     engines: Vec<u64>,
     /// In lockstep: executions of each between two meetings; 0 for never
@@ -147,7 +147,7 @@ fn edges(args: &Args) -> Result<()> {
         args.rounds
     );
     let mut alone = Vec::new();
-    for processes in [1, 2, 4] {
+    for &processes in &args.engines {
         let mut found = Vec::new();
         for round in 0..args.rounds {
             let at = Round::new(args, &root, &format!("p{processes}-r{round}"))?;
@@ -169,7 +169,7 @@ fn edges(args: &Args) -> Result<()> {
         );
         if processes == 1 {
             alone = found;
-        } else {
+        } else if !alone.is_empty() {
             line += &against_one(&found, &alone);
         }
         println!("{line}");

@@ -123,12 +123,12 @@ impl Place {
     pub fn prices(&self) -> Prices {
         match self {
             Place::Folder(_) => Prices {
-                operation_ns: 15_000,
-                entry_ns: 50_000,
+                operation_ns: 60_000,
+                entry_ns: 25_000,
             },
             Place::Nats(_) => Prices {
-                operation_ns: 150_000,
-                entry_ns: 80_000,
+                operation_ns: 200_000,
+                entry_ns: 50_000,
             },
         }
     }

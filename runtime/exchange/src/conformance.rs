@@ -140,6 +140,25 @@ fn entries(a: &mut dyn Exchange, b: &mut dyn Exchange) {
         found.sort_by_key(Entry::id);
         assert_eq!(found, expected);
     }
+    // News are what others have offered, and perhaps what we have.
+    let theirs = |entry: &Entry| entry.choices.is_some() || entry.input.is_empty();
+    let (mut cursor, mut found) = (Cursor::default(), Vec::new());
+    wait_for("news of two entries", || {
+        found.extend(a.news(&mut cursor, 9).expect("read"));
+        (found.iter().filter(|entry| theirs(entry)).count() == 2).then_some(())
+    });
+    assert!(
+        found.iter().all(|entry| expected.contains(entry)),
+        "{found:?}"
+    );
+    assert_eq!(
+        a.news(&mut cursor, 9)
+            .expect("all was read")
+            .iter()
+            .filter(|entry| theirs(entry))
+            .count(),
+        0
+    );
     assert_eq!(a.refused(), 0);
 }
 

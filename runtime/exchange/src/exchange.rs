@@ -121,6 +121,11 @@ pub trait Exchange {
     /// Records that cannot be believed are left out and counted ([`Exchange::refused`]).
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error>;
 
+    /// The same, but what we have offered ourselves need not be among it: reading it again costs as much as what others say.
+    fn news(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.tail(cursor, most)
+    }
+
     /// Asks for a job to be done.
     fn submit(&mut self, job: &Job) -> Result<Offered, Error>;
 

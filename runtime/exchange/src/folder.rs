@@ -42,6 +42,7 @@ mod values;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::exchange::taken;
 use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
 use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
@@ -109,12 +110,25 @@ impl Folder {
 impl Exchange for Folder {
     fn offer(&mut self, entry: &Entry) -> Result<Offered, Error> {
         self.writes()?;
-        self.shards.offer(&self.files, entry, &mut self.refused)
+        self.shards.look(&self.files, &mut self.refused)?;
+        self.shards.offer(&self.files, entry)
+    }
+
+    fn offer_all(&mut self, entries: &[Entry]) -> Result<Vec<Option<Offered>>, Error> {
+        self.writes()?;
+        self.shards.look(&self.files, &mut self.refused)?;
+        let offer = |entry| taken(self.shards.offer(&self.files, entry));
+        entries.iter().map(offer).collect()
     }
 
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
         self.shards
             .tail(&self.files, cursor, most, &mut self.refused)
+    }
+
+    fn news(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.shards.pass_own(cursor);
+        self.tail(cursor, most)
     }
 
     fn submit(&mut self, job: &Job) -> Result<Offered, Error> {

@@ -8,6 +8,7 @@
 mod bytes;
 pub mod codec;
 pub mod conformance;
+mod edges;
 pub mod exchange;
 pub mod folder;
 mod frame;

@@ -22,7 +22,7 @@ use crate::record::{Beat, Entry, Hash, Job, JobId, JobResult};
 use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
 /// Version of what is asked and answered.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// Bytes of a frame: an answer to `tail`, a value or a record, and what surrounds it.
 const FRAME_BYTES_MOST: usize = 32 << 20;
 /// Places of a cursor.
@@ -48,6 +48,7 @@ enum Ask {
     Beat(Vec<u8>),
     Live,
     OfferAll(Vec<Packed>),
+    News(Vec<(String, u64)>, u32),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -162,8 +163,12 @@ fn answer(exchange: &mut dyn Exchange, ask: Ask) -> Result<Answer, Error> {
         Ask::Tail(cursor, most) => {
             let mut cursor = checked(cursor)?;
             let entries = exchange.tail(&mut cursor, most as usize)?;
-            let packed: Result<Vec<Packed>, Malformed> = entries.iter().map(pack).collect();
-            Answer::Entries(cursor.0, packed?)
+            packed(cursor, &entries)?
+        }
+        Ask::News(cursor, most) => {
+            let mut cursor = checked(cursor)?;
+            let entries = exchange.news(&mut cursor, most as usize)?;
+            packed(cursor, &entries)?
         }
         Ask::Submit(job) => Answer::New(exchange.submit(&codec::decode(&job)?)? == Offered::New),
         Ask::Claim(module, fuel_most, lease_ms) => {
@@ -211,6 +216,11 @@ fn answer(exchange: &mut dyn Exchange, ask: Ask) -> Result<Answer, Error> {
             Answer::Offers(offers.into_iter().map(|o| o.map(is_new)).collect())
         }
     })
+}
+
+fn packed(cursor: Cursor, entries: &[Entry]) -> Result<Answer, Malformed> {
+    let packed: Result<Vec<Packed>, Malformed> = entries.iter().map(pack).collect();
+    Ok(Answer::Entries(cursor.0, packed?))
 }
 
 fn current(current: Current) -> Answer {
@@ -338,6 +348,23 @@ impl PipeExchange {
         self.refused_here += u64::from(read.is_err());
         read.ok()
     }
+
+    fn entries(
+        &mut self,
+        ask: fn(Vec<(String, u64)>, u32) -> Ask,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<Vec<Entry>, Error> {
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        match self.ask(&ask(cursor.0.clone(), most))? {
+            Answer::Entries(after, entries) if entries.len() <= most as usize => {
+                *cursor = checked(after)?;
+                let read = |packed: Packed| self.believe(codec::decode(&packed.0));
+                Ok(entries.into_iter().filter_map(read).collect())
+            }
+            _ => Err(nonsense()),
+        }
+    }
 }
 
 fn nonsense() -> Error {
@@ -368,15 +395,11 @@ impl Exchange for PipeExchange {
     }
 
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
-        match self.ask(&Ask::Tail(cursor.0.clone(), most))? {
-            Answer::Entries(after, entries) if entries.len() <= most as usize => {
-                *cursor = checked(after)?;
-                let read = |packed: Packed| self.believe(codec::decode(&packed.0));
-                Ok(entries.into_iter().filter_map(read).collect())
-            }
-            _ => Err(nonsense()),
-        }
+        self.entries(Ask::Tail, cursor, most)
+    }
+
+    fn news(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.entries(Ask::News, cursor, most)
     }
 
     fn submit(&mut self, job: &Job) -> Result<Offered, Error> {

@@ -37,6 +37,7 @@ pub struct Coverage {
     /// Of the module's bytes, and of everything else that gives probes their meaning.
     pub module: Hash,
     /// Probe and bucket, ascending, each once.
+    #[serde(with = "crate::edges")]
     pub edges: Vec<(u32, u8)>,
     /// Fuel of the run.
     pub fuel: u64,

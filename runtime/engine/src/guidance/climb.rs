@@ -108,14 +108,16 @@ impl Climbs {
         Some(nearest)
     }
 
-    /// How many trials of a batch climbing may take, of `room`: of a campaign that meets others up to half, because what
-    /// came nearest is not told to others, so each has to come there by itself.
+    /// How many trials of a batch climbing may take, of `room`: of a campaign that meets others so many times as many, up to
+    /// half, because what came nearest is not told to others, so each has to come there by itself.
     pub(super) fn allowance(&self, part: Part, room: u32) -> u32 {
-        let most = match part.campaigns {
-            0 | 1 => TRIALS_MAX.min(room),
-            campaigns => TRIALS_MAX.saturating_mul(campaigns).min(room / 2),
+        let campaigns = part.campaigns.max(1);
+        let most = match campaigns {
+            1 => room,
+            _ => room / 2,
         };
-        (RECORDS_MAX / self.records.max(1)).min(most)
+        let trials = TRIALS_MAX.saturating_mul(campaigns).min(most);
+        (RECORDS_MAX.saturating_mul(campaigns) / self.records.max(1)).min(trials)
     }
 }
 
@@ -201,6 +203,11 @@ mod tests {
         let all = [0, 1, 2, 4, 16].map(|campaigns| climbs.allowance(part(campaigns), 256));
         assert_eq!(all, [64, 64, 128, 128, 128]);
         assert_eq!(climbs.allowance(Part::ALL, 10), 10);
+        // Of a target with many comparisons as many times more, too.
+        climbs.records = RECORDS_MAX / 8;
+        let all = [0, 1, 2, 4, 16].map(|campaigns| climbs.allowance(part(campaigns), 256));
+        assert_eq!(all, [8, 8, 16, 32, 128]);
+        climbs.records = 1;
         assert_eq!(climbs.allowance(part(u32::MAX), 1), 0);
     }
 }

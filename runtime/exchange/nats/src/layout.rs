@@ -255,13 +255,13 @@ mod tests {
         };
         let queue = Queue::of(&able(1, 100));
         let name = queue.name("abc");
-        assert_eq!(name, "1.01070707070707070707070707070707.100.abc");
+        assert_eq!(name, "2.01070707070707070707070707070707.100.abc");
         assert_eq!(Queue::read(&name, &able(1, 100)), Some(queue));
         assert_eq!(Queue::read(&name, &able(1, 99)), None);
         assert_eq!(Queue::read(&name, &able(2, 100)), None);
         for other in [
             name.replace(".100.", ".0100."),
-            name.replacen('1', "2", 1),
+            name.replacen('2', "3", 1),
             "abc".to_owned(),
         ] {
             assert_eq!(Queue::read(&other, &able(1, 100)), None, "{other}");

@@ -164,6 +164,22 @@ impl Nats {
         }
         done
     }
+
+    fn entries(
+        &mut self,
+        cursor: &mut Cursor,
+        most: usize,
+        wanted: Wanted,
+    ) -> Result<Vec<Entry>, Error> {
+        let from = cursor.clone();
+        let is_compared = self.joined == Some(self.compared);
+        let patience = self.settings.deadline / 2;
+        let (entries, after) = self
+            .run(async |peer, _| tail(peer, &from, (most, wanted), is_compared, patience).await)?;
+        self.compared = self.joined.unwrap_or_default();
+        *cursor = after;
+        Ok(entries)
+    }
 }
 
 impl Drop for Nats {
@@ -198,14 +214,11 @@ impl Exchange for Nats {
     }
 
     fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
-        let from = cursor.clone();
-        let is_compared = self.joined == Some(self.compared);
-        let patience = self.settings.deadline / 2;
-        let (entries, after) =
-            self.run(async |peer, _| tail(peer, &from, most, is_compared, patience).await)?;
-        self.compared = self.joined.unwrap_or_default();
-        *cursor = after;
-        Ok(entries)
+        self.entries(cursor, most, Wanted::All)
+    }
+
+    fn news(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.entries(cursor, most, Wanted::Others)
     }
 
     fn submit(&mut self, job: &Job) -> Result<Offered, Error> {
@@ -428,7 +441,7 @@ async fn claim_of(peer: &Peer, queue: &Queue, lease: Duration) -> Result<Option<
 async fn tail(
     peer: &Peer,
     cursor: &Cursor,
-    most: usize,
+    (most, wanted): (usize, Wanted),
     is_compared: bool,
     patience: Duration,
 ) -> Result<(Vec<Entry>, Cursor), Error> {
@@ -439,8 +452,11 @@ async fn tail(
         .map_or(1, |(_, sequence)| sequence.saturating_add(1));
     let next_at = async {
         match peer.own_at(next) {
-            Some(at) => Ok(at),
-            None => peer.at(Place::Corpus, next).await,
+            Some(at) => Ok((at, Whose::Ours)),
+            None => {
+                let at = peer.at(Place::Corpus, next).await?;
+                Ok::<_, Error>((at, Whose::Anybodys))
+            }
         }
     };
     let (extent, next_at) = join(peer.extent(Place::Corpus), next_at).await;
@@ -453,8 +469,8 @@ async fn tail(
     let mut arriving = stream::iter(begin..=end)
         .map(|sequence| {
             // What was not there then may have come meanwhile.
-            let known = next_at.take_if(|at| sequence == next && matches!(at, At::Message(_)));
-            async move { (sequence, entry_at(peer, sequence, known).await) }
+            let known = next_at.take_if(|(at, _)| sequence == next && matches!(at, At::Message(_)));
+            async move { (sequence, entry_at(peer, sequence, known, wanted).await) }
         })
         .buffered(WINDOW);
     let started = tokio::time::Instant::now();
@@ -512,15 +528,32 @@ async fn position(
     })
 }
 
-/// The name of the message of that number, and the entry that it is, with its size, if it is one. Asked for unless it is known.
+/// Which entries are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// Those that we have stored through this connection are left out, as long as they are remembered.
+    Others,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Ours,
+    Anybodys,
+}
+
+/// The name of the message of that number, and the entry that it is, with its size, if it is one and wanted. Asked for unless it
+/// is known.
 async fn entry_at(
     peer: &Peer,
     sequence: u64,
-    known: Option<At>,
+    known: Option<(At, Whose)>,
+    wanted: Wanted,
 ) -> Result<(String, Option<(Entry, usize)>), Error> {
-    let at = match known.or_else(|| peer.own_at(sequence)) {
-        Some(at) => at,
-        None => peer.at(Place::Corpus, sequence).await?,
+    let own = || peer.own_at(sequence).map(|at| (at, Whose::Ours));
+    let (at, whose) = match known.or_else(own) {
+        Some(known) => known,
+        None => (peer.at(Place::Corpus, sequence).await?, Whose::Anybodys),
     };
     let stored = match at {
         At::Message(stored) => stored,
@@ -532,6 +565,9 @@ async fn entry_at(
     };
     let name = peer.link.layout.name(Place::Corpus, &stored.subject);
     let name = name.unwrap_or_default().to_owned();
+    if (whose, wanted) == (Whose::Ours, Wanted::Others) {
+        return Ok((name, None));
+    }
     let is_named = |id: EntryId| id.hex() == name;
     let entry = believe(peer, Some(stored), |entry: &Entry| is_named(entry.id())).await?;
     let entry = entry.map(|entry| {

@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use sandglass_exchange::codec::VERSION;
 use sandglass_exchange::conformance::ABLE;
 use sandglass_exchange::{
     Beat, Entry, Exchange, Job, JobKind, JobResult, Key, Offered, Revision, WorkerId, encode,
@@ -119,7 +120,7 @@ fn entries_of_an_enemy_are_refused_and_counted() {
     enemy.publish("c.test.not-a-hash", &good(5));
     enemy.publish(&subject(&e(6)), &good(6)[..20]);
     let mut newer = good(7);
-    newer[1] = 2;
+    newer[1] = VERSION + 1;
     enemy.publish(&subject(&e(7)), &newer);
     let mut bomb = whole(&encode(&e(8)));
     bomb[3..12].fill(0xff);
@@ -215,7 +216,7 @@ fn job(number: u8) -> Job {
 }
 
 fn name(job: &Job) -> String {
-    name_of(1, job)
+    name_of(VERSION, job)
 }
 
 /// The subject of a job whose record has that version.
@@ -234,7 +235,7 @@ fn jobs_of_an_enemy_are_thrown_away_and_newer_ones_left_to_newer_workers() {
     let mut enemy = Enemy::new(&world);
     // These are in nobody's queue.
     enemy.publish("w.test.nonsense", b"x");
-    enemy.publish("w.test.1.a.b.c", b"x");
+    enemy.publish(&format!("w.test.{VERSION}.a.b.c"), b"x");
     let queue = name(&job(1))
         .rsplit_once('.')
         .expect("a queue")
@@ -249,9 +250,9 @@ fn jobs_of_an_enemy_are_thrown_away_and_newer_ones_left_to_newer_workers() {
     enemy.publish(&name(&job(1)), &whole(b"\x01\x02garbage"));
     enemy.publish(&name(&job(2)), &whole(&encode(&job(3))));
     let mut newer = whole(&encode(&job(4)));
-    newer[1] = 2;
+    newer[1] = VERSION + 1;
     // In its own queue, and where it cannot be.
-    enemy.publish(&name_of(2, &job(4)), &newer);
+    enemy.publish(&name_of(VERSION + 1, &job(4)), &newer);
     enemy.publish(&name(&job(4)), &newer);
     retry(|| client.submit(&job(5)));
     let claim = job_for(&mut client, &ABLE, Duration::from_secs(60));
@@ -269,10 +270,10 @@ fn jobs_of_an_enemy_are_thrown_away_and_newer_ones_left_to_newer_workers() {
     }
     let state = enemy.ask(
         "$JS.API.STREAM.INFO.WORK_test",
-        r#"{"subjects_filter":"w.test.2.>"}"#,
+        &format!(r#"{{"subjects_filter":"w.test.{}.>"}}"#, VERSION + 1),
     );
     assert!(
-        state.contains(&format!("\"{}\":1", name_of(2, &job(4)))),
+        state.contains(&format!("\"{}\":1", name_of(VERSION + 1, &job(4)))),
         "{state}"
     );
 }

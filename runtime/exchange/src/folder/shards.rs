@@ -59,12 +59,8 @@ impl Shards {
         }
     }
 
-    pub(super) fn offer(
-        &mut self,
-        files: &Files,
-        entry: &Entry,
-        refused: &mut u64,
-    ) -> Result<Offered, Error> {
+    /// Appends an entry, unless it is among what was looked through.
+    pub(super) fn offer(&mut self, files: &Files, entry: &Entry) -> Result<Offered, Error> {
         let bytes = encode_checked(entry)?;
         let path = path(files, &self.name);
         let Some(own) = &self.own else {
@@ -74,7 +70,6 @@ impl Shards {
             let what = format!("{}: removed or cut by somebody: join again", path.display());
             return Err(Error::Away(what));
         }
-        self.look(files, refused)?;
         let id = entry.id();
         if self.known.contains(&id) {
             return Ok(Offered::Known);
@@ -136,8 +131,16 @@ impl Shards {
         Ok(entries)
     }
 
+    /// Moves a cursor behind all that we have offered.
+    pub(super) fn pass_own(&self, cursor: &mut Cursor) {
+        if let Some(own) = &self.own {
+            cursor.0.retain(|(name, _)| *name != self.name);
+            cursor.0.push((self.name.clone(), own.size()));
+        }
+    }
+
     /// Looks through what nobody here has read.
-    fn look(&mut self, files: &Files, refused: &mut u64) -> Result<(), Error> {
+    pub(super) fn look(&mut self, files: &Files, refused: &mut u64) -> Result<(), Error> {
         for (name, size) in sizes(files)? {
             let is_done = self.read.get(&name) == Some(&size);
             if is_done || self.sizes.get(&name) == Some(&size) {

@@ -345,9 +345,9 @@ impl Link {
                 count_pause = COUNT_MOST.min(2 * count_pause).max(many);
                 count_at = Instant::now() + count_pause;
             }
-            // What is given comes back, and is no news.
             if Instant::now() >= take_at {
-                poll = match self.take(exchange, &mut cursor)? {
+                let news = exchange.news(&mut cursor, TAIL_MOST)?;
+                poll = match self.take(exchange, news)? {
                     0 => poll_most.min(2 * poll),
                     _ => POLL_LEAST,
                 };
@@ -421,7 +421,8 @@ impl Link {
         let mut cursor = Cursor::default();
         loop {
             let at = cursor.clone();
-            self.take(exchange, &mut cursor)?;
+            let entries = exchange.tail(&mut cursor, TAIL_MOST)?;
+            self.take(exchange, entries)?;
             if cursor == at {
                 break;
             }
@@ -433,9 +434,8 @@ impl Link {
     }
 
     /// Hands on what others have offered; how many they were.
-    fn take(&mut self, exchange: &mut dyn Exchange, cursor: &mut Cursor) -> Result<usize, Left> {
+    fn take(&mut self, exchange: &mut dyn Exchange, entries: Vec<Entry>) -> Result<usize, Left> {
         let mut count = 0;
-        let entries = exchange.tail(cursor, TAIL_MOST)?;
         self.pace.spend(1, entries.len() as u64);
         for entry in entries {
             let id = short(entry.id());
