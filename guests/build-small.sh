@@ -172,6 +172,9 @@ EOF
       --remap-path-prefix "$root"=guests --remap-path-prefix "$sysroot"=rust --crate-name "$(basename "$source" .rs)" \
       "$root/$source" -o "$to/$(basename "$source" .rs).wasm"
   done
+  for source in dataflow/c/*.c; do
+    c "$to/c-$(basename "$source" .c).wasm" "$root/$source" -gline-tables-only -Wl,-z,stack-size=65536
+  done
   chmod 644 "$to"/*.wasm
   rm -r "$work"
 }
@@ -229,7 +232,7 @@ undefined() {
   rm -r "$work"
 }
 
-[ "$what" = generators ] || [ "$what" = dataflow ] || find_zig
+[ "$what" = generators ] || find_zig
 case $what in
 planted | demo | bench | cost | dependence | dataflow | generators | heap | undefined) "$what" ;;
 all) planted; demo; bench; cost; dependence; dataflow; generators; heap; undefined ;;

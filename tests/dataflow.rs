@@ -3,6 +3,8 @@
 //!
 //! Results are looked at natively, where the same sources are compiled as modules of this test.
 
+#[path = "dataflow/c.rs"]
+mod c;
 #[path = "dataflow/hard.rs"]
 mod hard;
 #[path = "dataflow/inputs.rs"]

@@ -75,6 +75,12 @@ pub const HARD: [Dataflow; 15] = programs! {
     "p17h" 1 ["h17.1" 2] []
 };
 
+/// P2 in C: as `p2`, by the operators of `sdk/c/sandglass_flow.h`.
+pub const C_P2: &[u8] = include_bytes!("../dataflow/wasm/c-p2.wasm");
+
+/// All operators for C; its input says what their rows have to be (`guests/dataflow/c/operators.c`).
+pub const C_OPERATORS: &[u8] = include_bytes!("../dataflow/wasm/c-operators.wasm");
+
 /// The program of this name.
 pub fn dataflow(name: &str) -> Option<&'static Dataflow> {
     let mut all = DATAFLOW.iter().chain(&HARD);

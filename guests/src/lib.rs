@@ -29,7 +29,7 @@ mod wat;
 
 pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
 pub use cost::{COSTLY, Costly};
-pub use dataflow::{DATAFLOW, Dataflow, HARD, dataflow};
+pub use dataflow::{C_OPERATORS, C_P2, DATAFLOW, Dataflow, HARD, dataflow};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use dependence::{MICRO, MICRO_CASES};
 pub use generator::{GENERATORS, Generator, generator};
