@@ -172,7 +172,7 @@ fn a_program_in_c_tells_what_its_twin_in_rust_tells() {
                 (run.outcome.exit == Exit::Valid, events.collect::<Vec<_>>())
             });
             assert_eq!(told[0], told[1]);
-            assert!(told[0].1.len() > 6, "{told:?}");
+            assert!(told[0].1.len() >= 5, "{told:?}");
         }
     });
 }
