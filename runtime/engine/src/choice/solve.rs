@@ -7,10 +7,10 @@
 //!
 //! - A number is recognized as it is, in the other byte order, as a float's bits, or a small constant away: the
 //!   index of a character, a length less one. Whatever the distance, the draw moves by as much as the operand should.
-//! - Numbers drawn at one place are recognized by their sum, and share what is missing.
+//! - Numbers drawn at one place, or the first of them, are recognized by their sum, and share what is missing.
 //! - A decimal number within a text is recognized in a comparison of texts that differ in their digits.
 //! - Texts ([`super::texts`]) are recognized as [`crate::solve`] recognizes operands in an input, in either case of letters and backwards
-//!   as well; and by their length.
+//!   as well; and by their length, or that of one of their words.
 //!
 //! The idea is the input-to-state correspondence of REDQUEEN, of choices in place of bytes.
 
@@ -73,11 +73,13 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<S
     if detail.compares.is_empty() && detail.texts.is_empty() {
         return Vec::new();
     }
+    let texts = texts(tree, detail.target_input());
     let mut solver = Solver {
         tree,
         sites,
         numbers: Numbers::of(tree),
-        texts: texts(tree, detail.target_input()),
+        words: by_length(tree, &texts),
+        texts,
         found: Vec::new(),
         allowance: 0,
         key: 0,
@@ -89,8 +91,8 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<S
     }
     for text in &detail.texts {
         if solver.begin(text_key(text)) {
-            solver.numerals(&text.left, &text.right);
-            solver.numerals(&text.right, &text.left);
+            solver.bytes(&text.left, &text.right);
+            solver.bytes(&text.right, &text.left);
         }
     }
     solver.pool(detail);
@@ -108,6 +110,8 @@ struct Solver<'a> {
     sites: &'a Sites,
     numbers: Numbers,
     texts: Vec<Text>,
+    /// By length: which texts may take another one, and words of them; which text, and where in it.
+    words: BTreeMap<usize, Vec<(usize, usize)>>,
     found: Vec<Candidate>,
     /// Of the site at work: what remains, and which it is.
     allowance: u32,
@@ -208,11 +212,10 @@ impl Solver<'_> {
         !places.is_empty()
     }
 
-    /// Draws of one place whose sum is the operand share what is missing.
+    /// The first draws of a place, whose sum is the operand, share what is missing.
     fn sums(&mut self, width: u8, from: u64, by: i64, tier: Tier) {
-        let groups = self.numbers.with_sum(from, width);
-        for group in groups {
-            let places = self.numbers.groups[group].places.clone();
+        for (site, count) in self.numbers.with_sum(from, width) {
+            let places = self.numbers.of_site[&site][..count].to_vec();
             let from = self.sites.turn() as usize % places.len();
             let order = places[from..].iter().chain(&places[..from]);
             let (mut left, mut patches) = (i128::from(by), Vec::new());
@@ -227,7 +230,8 @@ impl Solver<'_> {
                 let new = (old + left).clamp(lo.into(), hi.into());
                 left -= new - old;
                 if new != old {
-                    patches.push(Patch::of_value(at, draw, (new as i64).cast_unsigned()));
+                    let new = (new as i64).cast_unsigned();
+                    patches.push(Patch::of_value(at, draw, new));
                 }
             }
             if left == 0 && !patches.is_empty() {
@@ -237,22 +241,24 @@ impl Solver<'_> {
         }
     }
 
-    /// Texts of this length take the other.
+    /// Texts of this length, and words of texts, take the other.
     fn lengths(&mut self, from: u64, to: u64, tier: Tier) {
         if from > LENGTH_MAX || to > LENGTH_MAX {
             return;
         }
-        let all = self.texts.iter().enumerate();
-        let fitting =
-            all.filter(|(_, text)| text.bytes.len() as u64 == from && text.is_elastic(self.tree));
-        let fitting: Vec<usize> = fitting.map(|(nth, _)| nth).collect();
-        for nth in self.some(&fitting) {
+        let fitting = self
+            .words
+            .get(&(from as usize))
+            .map_or(&[][..], Vec::as_slice);
+        for (nth, start) in self.some(fitting) {
             let text = &self.texts[nth];
+            let (before, word) = text.bytes.split_at(start);
+            let (word, after) = word.split_at(from as usize);
             // Letters that differ, so that they can be told apart in what comes next.
-            let letters = (b'a'..=b'z').cycle().skip(text.bytes.len());
-            let longer = text.bytes.iter().copied().chain(letters);
-            let new: Vec<u8> = longer.take(to as usize).collect();
-            if let Some(patches) = text.write(self.tree, &new) {
+            let letters = (b'a'..=b'z').cycle().skip(word.len());
+            let longer = word.iter().copied().chain(letters).take(to as usize);
+            let new: Vec<u8> = before.iter().copied().chain(longer).collect();
+            if let Some(patches) = text.write(self.tree, &[&new, after].concat()) {
                 self.propose(tier, patches);
             }
         }
@@ -278,6 +284,15 @@ impl Solver<'_> {
         }
     }
 
+    /// A comparison of texts: of the bytes of a number, or of texts with numbers in them.
+    fn bytes(&mut self, from: &[u8], to: &[u8]) {
+        if let (true, width @ (1 | 2 | 4 | 8)) = (from.len() == to.len(), from.len()) {
+            let number = |bytes| u64::from_le_bytes(padded(bytes));
+            self.number(width as u8, number(from), number(to), Tier::Encoded);
+        }
+        self.numerals(from, to);
+    }
+
     /// Draws whose decimal text stands in `from` where `to` has another number.
     fn numerals(&mut self, from: &[u8], to: &[u8]) {
         for (at, here) in numerals(from) {
@@ -293,7 +308,7 @@ impl Solver<'_> {
 
     /// Solves texts: one after the other, as they are and as a target may have changed them, they are an input.
     fn pool(&mut self, detail: &Detail) {
-        let pool = Pool::of(&self.texts);
+        let pool = Pool::of(&self.texts, self.sites.turn() as usize);
         let open = |compare: &&Compare| {
             compare.left != compare.right && !self.sites.has_come_out(compare, Ordering::Equal)
         };
@@ -348,24 +363,42 @@ impl Solver<'_> {
     }
 }
 
+/// Texts that may become longer or shorter, and what is between their punctuation, by length.
+fn by_length(tree: &Tree, texts: &[Text]) -> BTreeMap<usize, Vec<(usize, usize)>> {
+    let mut words: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    for (nth, text) in texts.iter().enumerate() {
+        if !text.is_elastic(tree) {
+            continue;
+        }
+        words.entry(text.bytes.len()).or_default().push((nth, 0));
+        let mut start = 0;
+        for word in text.bytes.split(|byte| byte.is_ascii_punctuation()) {
+            if word.len() < text.bytes.len() {
+                words.entry(word.len()).or_default().push((nth, start));
+            }
+            start += word.len() + 1;
+        }
+    }
+    words
+}
+
 /// The numbers of a tree, for looking them up.
 struct Numbers {
     /// Draws of integers that could be others: the low half of the value, and where it is; ascending.
     by_low: Vec<(u32, u32)>,
     floats: Vec<u32>,
-    groups: Vec<Sum>,
-}
-
-/// The draws of one place, and their sum.
-struct Sum {
-    sum: i128,
-    places: Vec<u32>,
+    /// The draws of integers of each place.
+    of_site: BTreeMap<u32, Vec<u32>>,
+    /// The sum of the first so many of a place; ascending.
+    sums: Vec<(i128, u32, usize)>,
 }
 
 impl Numbers {
     fn of(tree: &Tree) -> Numbers {
         let (mut by_low, mut floats) = (Vec::new(), Vec::new());
-        let mut groups: BTreeMap<u32, Sum> = BTreeMap::new();
+        let mut of_site: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut totals: BTreeMap<u32, i128> = BTreeMap::new();
+        let mut sums = Vec::new();
         for (token, at) in tree.tokens.iter().zip(0u32..) {
             let Token::Choice { draw, value, .. } = *token else {
                 continue;
@@ -373,26 +406,25 @@ impl Numbers {
             match draw.domain {
                 Domain::Int { .. } if has_two(draw.domain) => {
                     by_low.push((value as u32, at));
-                    let empty = Sum {
-                        sum: 0,
-                        places: Vec::new(),
-                    };
-                    let group = groups.entry(draw.site).or_insert(empty);
-                    group.sum += i128::from(value.cast_signed());
-                    group.places.push(at);
+                    let places = of_site.entry(draw.site).or_default();
+                    places.push(at);
+                    let total = totals.entry(draw.site).or_default();
+                    *total += i128::from(value.cast_signed());
+                    if places.len() >= SUMMANDS_MIN {
+                        sums.push((*total, draw.site, places.len()));
+                    }
                 }
                 Domain::Float { .. } if has_two(draw.domain) => floats.push(at),
                 _ => {}
             }
         }
         by_low.sort_unstable();
-        let groups = groups.into_values();
+        sums.sort_unstable();
         Numbers {
             by_low,
             floats,
-            groups: groups
-                .filter(|group| group.places.len() >= SUMMANDS_MIN)
-                .collect(),
+            of_site,
+            sums,
         }
     }
 
@@ -413,13 +445,15 @@ impl Numbers {
         same.map(|&(_, at)| at).filter(whole).collect()
     }
 
-    /// Which groups have this sum.
-    fn with_sum(&self, sum: u64, width: u8) -> Vec<usize> {
+    /// Of which places the first draws have this sum, and how many: what was added last, a target may keep apart.
+    fn with_sum(&self, sum: u64, width: u8) -> Vec<(u32, usize)> {
         let sum = i128::from(sign_extend(sum, width));
-        let groups = self.groups.iter().enumerate();
-        groups
-            .filter(|(_, group)| group.sum == sum)
-            .map(|(nth, _)| nth)
+        let from = self.sums.partition_point(|&(other, ..)| other < sum);
+        let same = self.sums[from..]
+            .iter()
+            .take_while(|&&(other, ..)| other == sum);
+        same.take(PLACES_MAX)
+            .map(|&(_, site, count)| (site, count))
             .collect()
     }
 }
@@ -532,13 +566,15 @@ struct Pool {
 }
 
 impl Pool {
-    fn of(texts: &[Text]) -> Pool {
+    /// Another text is the first one each time: places are tried in their order.
+    fn of(texts: &[Text], turn: usize) -> Pool {
         let mut pool = Pool {
             bytes: Vec::new(),
             places: Vec::new(),
         };
         for rendering in Rendering::ALL {
-            for (nth, text) in texts.iter().enumerate() {
+            for nth in (0..texts.len()).map(|nth| (nth + turn) % texts.len()) {
+                let text = &texts[nth];
                 let rendered = rendering.of(&text.bytes);
                 let is_other = rendering == Rendering::Plain || rendered != text.bytes;
                 if is_other && pool.bytes.len() + rendered.len() < POOL_BYTES_MAX {
@@ -754,6 +790,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_recognized_by_their_bytes() {
+        let tree = numbers(&[(int(0, u32::MAX.into()), 0x0102_0304)]);
+        for (left, right) in [
+            ([4, 3, 2, 1], [0xef, 0xbe, 0xad, 0xde]),
+            ([1, 2, 3, 4], [0xde, 0xad, 0xbe, 0xef]),
+        ] {
+            assert_eq!(values(&tree, &of_texts(&left, &right)), [[0xdead_beef]]);
+            assert_eq!(values(&tree, &of_texts(&right, &left)), [[0xdead_beef]]);
+        }
+    }
+
+    #[test]
     fn floats_are_recognized_by_their_bits() {
         let domain = Domain::float(0.0, 100.0);
         let (old, new) = (2.5f64, 77.25f64);
@@ -782,6 +830,9 @@ mod tests {
         let detail = |sum, wanted| of_numbers(&[compare(8, sum, wanted)]);
         let children = values(&list(&[10, 20, 9_000]), &detail(9_030, 20_000));
         assert_eq!(children[0], [9_999, 1_001, 9_000]);
+        // The first two, without the last.
+        let children = values(&list(&[10, 20, 9_000]), &detail(30, 500));
+        assert!(children.contains(&vec![480, 20, 9_000]), "{children:?}");
         let children = values(&list(&[10, 20, 9_000]), &detail(9_030, 3));
         assert_eq!(children[0], [0, 0, 3]);
         // There is not so much room, and another sum is another.
@@ -851,6 +902,8 @@ mod tests {
         );
         assert!(children(2).iter().any(|child| child == "fo"));
         assert!(!children(300).iter().any(|child| child.len() == 300));
+        let words = entries(b"a/four/b", &of_numbers(&[compare(4, 4, 6)]));
+        assert!(words.iter().any(|child| child == "a/fouref/b"), "{words:?}");
     }
 
     #[test]
