@@ -39,7 +39,7 @@ const PLACES_MAX: usize = 8;
 /// Candidates of one run, of which the best are chosen.
 const CANDIDATES_MAX: usize = 2048;
 /// Solutions of texts that are candidates.
-const TEXT_CANDIDATES_MAX: usize = 256;
+const TEXT_CANDIDATES_MAX: usize = 1024;
 /// What an operand may be beyond a draw: a length less one or more one, a digit, a letter, a printable character.
 const BEYOND: [i64; 6] = [1, -1, 0x30, 0x61, 0x41, 0x20];
 /// The longest text whose length is solved.
@@ -101,7 +101,8 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<S
 
 /// A solution that might be chosen.
 struct Candidate {
-    tier: Tier,
+    /// The lower, the sooner: how odd the encoding is, and how easily its operand is met by chance.
+    doubt: u32,
     solution: Solution,
 }
 
@@ -127,12 +128,12 @@ impl Solver<'_> {
         self.allowance > 0
     }
 
-    fn propose(&mut self, tier: Tier, patches: Vec<Patch>) {
+    fn propose(&mut self, doubt: u32, patches: Vec<Patch>) {
         if self.allowance > 0 && self.found.len() < CANDIDATES_MAX {
             self.allowance -= 1;
             let site = self.key;
             let solution = Solution { patches, site };
-            self.found.push(Candidate { tier, solution });
+            self.found.push(Candidate { doubt, solution });
         }
     }
 
@@ -200,13 +201,15 @@ impl Solver<'_> {
     /// Moves draws of a value; whether there are any.
     fn move_those_at(&mut self, width: u8, value: u64, by: i64, tier: Tier) -> bool {
         let places = self.numbers.equal_to(self.tree, value, width);
+        let magnitude = sign_extend(value, width).unsigned_abs();
+        let doubt = chance(magnitude) + places.len().checked_ilog2().unwrap_or(0);
         for at in self.some(&places) {
             let Some((draw, old)) = choice(self.tree, at) else {
                 continue;
             };
             if let Some((new, is_exact)) = moved(draw.domain, old, by, width) {
                 let tier = if is_exact { tier } else { Tier::Near };
-                self.propose(tier, vec![Patch::of_value(at, draw, new)]);
+                self.propose(doubt + tier as u32, vec![Patch::of_value(at, draw, new)]);
             }
         }
         !places.is_empty()
@@ -214,6 +217,7 @@ impl Solver<'_> {
 
     /// The first draws of a place, whose sum is the operand, share what is missing.
     fn sums(&mut self, width: u8, from: u64, by: i64, tier: Tier) {
+        let magnitude = sign_extend(from, width).unsigned_abs();
         for (site, count) in self.numbers.with_sum(from, width) {
             let places = self.numbers.of_site[&site][..count].to_vec();
             let from = self.sites.turn() as usize % places.len();
@@ -236,7 +240,7 @@ impl Solver<'_> {
             }
             if left == 0 && !patches.is_empty() {
                 patches.sort_by_key(|patch| patch.at);
-                self.propose(tier, patches);
+                self.propose(tier as u32 + chance(magnitude), patches);
             }
         }
     }
@@ -259,7 +263,7 @@ impl Solver<'_> {
             let longer = word.iter().copied().chain(letters).take(to as usize);
             let new: Vec<u8> = before.iter().copied().chain(longer).collect();
             if let Some(patches) = text.write(self.tree, &[&new, after].concat()) {
-                self.propose(tier, patches);
+                self.propose(tier as u32 + 1, patches);
             }
         }
     }
@@ -279,7 +283,7 @@ impl Solver<'_> {
                 _ => continue,
             };
             if draw.domain.has(new) {
-                self.propose(tier, vec![Patch::of_value(at, draw, new)]);
+                self.propose(tier as u32, vec![Patch::of_value(at, draw, new)]);
             }
         }
     }
@@ -335,9 +339,11 @@ impl Solver<'_> {
         let solutions = ranked(&pool.bytes, operands, room, self.sites.turn(), tries);
         for (tier, solution) in solutions {
             if let Some(patches) = pool.patches(self.tree, &self.texts, &solution.edits) {
+                let read: u32 = solution.edits.iter().map(|edit| edit.remove).sum();
+                let doubt = tier as u32 + chance(1 << (8 * read.saturating_sub(1)).min(63));
                 let site = key_of(solution.site);
                 let solution = Solution { patches, site };
-                self.found.push(Candidate { tier, solution });
+                self.found.push(Candidate { doubt, solution });
             }
         }
     }
@@ -353,13 +359,22 @@ impl Solver<'_> {
             }
             let site = candidate.solution.site;
             let nth = of_site.entry(site).or_default();
-            let rank = PATIENCE.impatience(self.sites.barren(site)) + *nth + candidate.tier as u32;
+            let rank = PATIENCE.impatience(self.sites.barren(site)) + *nth + candidate.doubt;
             *nth += 1;
             ranked.push((rank, candidate.solution));
         }
         ranked.sort_by_key(|(rank, _)| *rank);
         ranked.truncate(limit);
         ranked.into_iter().map(|(_, solution)| solution).collect()
+    }
+}
+
+/// How easily an operand is met by chance: flags, lengths and characters are everywhere.
+fn chance(magnitude: u64) -> u32 {
+    match magnitude {
+        0..0x100 => 2,
+        0x100..0x1_0000 => 1,
+        _ => 0,
     }
 }
 
@@ -946,6 +961,20 @@ mod tests {
         assert_eq!(order(&sites, 3), [1, 2, 1]);
         (0..9).for_each(|_| sites.tried(1, false));
         assert_eq!(order(&sites, 2), [2, 1]);
+    }
+
+    /// A wide operand comes before one that is everywhere, whatever the order of the sites.
+    #[test]
+    fn what_is_met_by_chance_comes_later() {
+        let mut choices = vec![(WIDE, 7); 20];
+        choices.push((WIDE, 77_777));
+        let site = |site, left| Compare {
+            site,
+            ..compare(8, left, 5)
+        };
+        let detail = of_numbers(&[site(1, 7), site(2, 77_777)]);
+        let solutions = solve(&numbers(&choices), &detail, &Sites::default(), 1);
+        assert_eq!(solutions[0].site, 2);
     }
 
     #[test]
