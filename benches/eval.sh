@@ -17,7 +17,7 @@ row=${1:-}
 case $row in executions | time | lambda | magic | targeting | tables) shift ;; *) sed -n '2,12s/^# \?//p' "$0"; exit 2 ;; esac
 cargo build --quiet --release -p sandglass-benches --bin eval
 if [ "$row" = tables ]; then
-  mapfile -t results < <(ls benches/eval/results/*.jsonl | grep -v -e /lambda- -e /magic-)
+  mapfile -t results < <(ls benches/eval/results/*.jsonl | grep -v -e /choices- -e /lambda- -e /magic-)
   exec target/release/eval table "${results[@]}"
 fi
 handlers=(rust-lambda-{csv-load,history,image-year,lookup,resize,survey,unzip})
