@@ -9,7 +9,7 @@
 //!   index of a character, a length less one. Whatever the distance, the draw moves by as much as the operand should.
 //! - Numbers drawn at one place, or the first of them, are recognized by their sum, and share what is missing.
 //! - A decimal number within a text is recognized in a comparison of texts that differ in their digits.
-//! - Texts ([`super::texts`]) are recognized as [`crate::solve`] recognizes operands in an input, in either case of letters and backwards
+//! - Texts (`choice/texts.rs`) are recognized as [`crate::solve`] recognizes operands in an input, in either case of letters and backwards
 //!   as well; and by their length, or that of one of their words.
 //!
 //! The idea is the input-to-state correspondence of REDQUEEN, of choices in place of bytes.
