@@ -4,7 +4,7 @@
 #   benches/eval.sh executions [OPTION…]   9 arms, 10 seeds, 30,000 executions each        (2 hours of CPU time)
 #   benches/eval.sh time [OPTION…]         9 arms, 10 seeds, 5 CPU seconds each            (2 hours of CPU time)
 #   benches/eval.sh lambda [OPTION…]       3 arms, 20 seeds, 30,000 executions on the handlers of a cloud    (half an hour of CPU time)
-#   benches/eval.sh magic [OPTION…]        4 arms, 20 seeds, 10,000 executions on the magic branches          (2 minutes of CPU time)
+#   benches/eval.sh magic [OPTION…]        8 arms, 20 seeds, 10,000 executions on the magic branches          (5 minutes of CPU time)
 #   benches/eval.sh targeting              where the time goes on the handlers, and what targeting costs     (5 minutes of CPU time)
 #   benches/eval.sh tables                 the tables of benches/EVAL.md, from the results that are checked in
 #   options: those of `eval run`, such as --jobs N, --seeds N, --arms ARM,ARM; they come last, so they win
@@ -17,7 +17,7 @@ row=${1:-}
 case $row in executions | time | lambda | magic | targeting | tables) shift ;; *) sed -n '2,12s/^# \?//p' "$0"; exit 2 ;; esac
 cargo build --quiet --release -p sandglass-benches --bin eval
 if [ "$row" = tables ]; then
-  mapfile -t results < <(ls benches/eval/results/*.jsonl | grep -v -e /lambda- -e /magic-)
+  mapfile -t results < <(ls benches/eval/results/*.jsonl | grep -v -e /choices- -e /lambda- -e /magic-)
   exec target/release/eval table "${results[@]}"
 fi
 handlers=(rust-lambda-{csv-load,history,image-year,lookup,resize,survey,unzip})
@@ -31,7 +31,7 @@ lambda)
   ;;
 magic)
   guests/build-subjects.sh rust-magic
-  target/release/eval run rust-magic --seeds 20 --execs 10000 --arms zest,zest-str,spoton,sandglass --results "$results" "$@"
+  target/release/eval run rust-magic --seeds 20 --execs 10000 --arms "zest,zest-str,spoton,sandglass$(printf ',sandglass-%s' unsolved unhinted stringless before)" --results "$results" "$@"
   exec target/release/eval goals "$results"
   ;;
 targeting)

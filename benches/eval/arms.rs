@@ -100,6 +100,23 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-again", "sandglass-choices"),
         &[("distinct", "off")],
     ),
+    set(
+        generated("sandglass-unsolved", "sandglass-choices"),
+        &[("compares", "off")],
+    ),
+    set(
+        generated("sandglass-unhinted", "sandglass-choices"),
+        &[("hints", "off")],
+    ),
+    set(
+        generated("sandglass-stringless", "sandglass-choices"),
+        &[("strings", "off")],
+    ),
+    // As it was before it looked at what the target compares.
+    set(
+        generated("sandglass-before", "sandglass-choices"),
+        &[("compares", "off"), ("hints", "off"), ("strings", "off")],
+    ),
     generated("ei", "ei"),
     set(generated("ei-subtree", "ei"), &[("splice", "subtree")]),
 ];

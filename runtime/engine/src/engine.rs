@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Group};
+use crate::choice::strings::Strings;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
@@ -276,7 +277,7 @@ impl Engine {
             self.state.stats.execs,
             self.config.choice_bytes_max,
         )
-        .with_strings(self.config.targets.strings.clone());
+        .with_strings(self.strings());
         assert!(
             batch.len() <= room as usize,
             "a guidance planned {} trials of {room}",
@@ -284,6 +285,12 @@ impl Engine {
         );
         assert!(room == 0 || !batch.is_empty(), "a guidance planned nothing");
         batch
+    }
+
+    /// The target's own strings, if generators may draw them.
+    fn strings(&mut self) -> Option<Strings> {
+        let draws = self.state.strategy.guidance().draws_strings();
+        self.config.targets.strings.clone().filter(|_| draws)
     }
 
     /// What mutation reads, as of now.

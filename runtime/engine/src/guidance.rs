@@ -293,6 +293,11 @@ pub trait Guidance {
         Tables::new(&[], view.input_bytes_max)
     }
 
+    /// Whether generators may draw the target's own strings, if they were asked for ([`Spec::strings`]).
+    fn draws_strings(&self) -> bool {
+        true
+    }
+
     /// Changes whenever `tables` would.
     fn tables_version(&self, _view: &View<'_>) -> u64 {
         0

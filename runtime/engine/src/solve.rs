@@ -13,21 +13,24 @@
 //! Departures from REDQUEEN: there is no colorization, so an operand may be found in wrong places
 //! too, and the first eight are tried; there are no checksum patches.
 
-mod encode;
+pub(crate) mod encode;
+pub(crate) mod patience;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trial::{Compare, Detail};
+use crate::trial::{Compare, CompareText, Detail};
 use encode::{Haystack, Number, Word, bytes};
+use patience::Patience;
 
 /// Places tried per needle.
 const POSITIONS_MAX: usize = 8;
-/// Solutions tried per site and run while the site is fresh; halved for every [`PATIENCE`] that
-/// were in vain. Once nothing is left, the site has a turn ever more rarely.
-const PER_SITE: u32 = 32;
-const PATIENCE: u32 = 64;
+/// What guidances of bytes can afford: an execution costs them little.
+const PATIENCE: Patience = Patience {
+    per_site: 32,
+    tries: 64,
+};
 /// How many records after one may continue its chain.
 const CHAIN_REACH: usize = 8;
 /// Operands up to this length become tokens, as AFL's `MAX_AUTO_EXTRA`.
@@ -68,7 +71,7 @@ impl Solution {
 
 /// How promising a solution is; the lower are tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tier {
+pub(crate) enum Tier {
     /// The operand as it stands, at full width; chains; texts.
     Plain,
     /// The operand in another encoding.
@@ -93,16 +96,29 @@ struct Draft {
 #[derive(Clone, Copy)]
 struct Candidate {
     tier: Tier,
-    /// How often its site was tried in vain, in units of [`PATIENCE`].
+    /// How often patience ran out with its site.
     impatience: u32,
     site: u32,
     from: u32,
     len: u32,
 }
 
+/// What may be proposed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// No input becomes longer.
+    pub(crate) input_bytes_max: usize,
+    /// At most so many solutions.
+    pub(crate) limit: usize,
+    /// Whether operands that are not found may be appended.
+    pub(crate) appends: bool,
+    /// How many of one site.
+    pub(crate) patience: Patience,
+}
+
 struct Solver<'a> {
     input: Haystack<'a>,
-    input_bytes_max: usize,
+    room: Room,
     bytes: Vec<u8>,
     drafts: Vec<Draft>,
     found: Vec<Candidate>,
@@ -122,19 +138,38 @@ pub fn solve(
     turn: u32,
     tries: impl Fn(u32) -> u32,
 ) -> Vec<Solution> {
-    if detail.compares.is_empty() && detail.texts.is_empty() {
+    let room = Room {
+        input_bytes_max: input_bytes_max as usize,
+        limit,
+        appends: true,
+        patience: PATIENCE,
+    };
+    let operands = (&detail.compares[..], &detail.texts[..]);
+    let ranked = ranked(&detail.input, operands, room, turn, tries);
+    ranked.into_iter().map(|(_, solution)| solution).collect()
+}
+
+/// The same, of comparisons that need not be all of a run, and with how promising each solution is.
+pub(crate) fn ranked(
+    input: &[u8],
+    (compares, texts): (&[Compare], &[CompareText]),
+    room: Room,
+    turn: u32,
+    tries: impl Fn(u32) -> u32,
+) -> Vec<(Tier, Solution)> {
+    if compares.is_empty() && texts.is_empty() {
         return Vec::new();
     }
     let mut solver = Solver {
-        input: Haystack::new(&detail.input),
-        input_bytes_max: input_bytes_max as usize,
+        input: Haystack::new(input),
+        room,
         bytes: Vec::new(),
         drafts: Vec::new(),
         found: Vec::new(),
         allowance: 0,
         impatience: 0,
     };
-    for text in detail.texts.iter().filter(|text| text.left != text.right) {
+    for text in texts.iter().filter(|text| text.left != text.right) {
         if solver.begin(text.site, tries(text.site), turn) {
             solver.text(text.site, &text.left, &text.right);
             solver.text(text.site, &text.right, &text.left);
@@ -142,14 +177,13 @@ pub fn solve(
     }
     // The freshest sites first, and no more of the others than it takes: most of what could be
     // proposed would not be chosen.
-    let mut order = (0..detail.compares.len()).collect::<Vec<_>>();
-    let site_tries = |at: &usize| tries(detail.compares[*at].site);
-    order.sort_by_cached_key(|at| site_tries(at) / PATIENCE);
+    let mut order = (0..compares.len()).collect::<Vec<_>>();
+    order.sort_by_cached_key(|at| room.patience.impatience(tries(compares[*at].site)));
     for at in order {
-        if solver.found.len() >= 2 * limit {
+        if solver.found.len() >= 2 * room.limit {
             break;
         }
-        let records = &detail.compares[at..];
+        let records = &compares[at..];
         let compare = &records[0];
         if !solver.begin(compare.site, tries(compare.site), turn) {
             continue;
@@ -164,7 +198,7 @@ pub fn solve(
             }
         }
     }
-    solver.choose(limit)
+    solver.choose()
 }
 
 /// Which operand may be replaced by which: never a constant, which cannot come from the input.
@@ -179,13 +213,8 @@ fn directions(compare: &Compare) -> impl Iterator<Item = (u64, u64)> {
 impl Solver<'_> {
     /// Turns to a site. False if it gets nothing this time.
     fn begin(&mut self, site: u32, tries: u32, turn: u32) -> bool {
-        self.impatience = tries / PATIENCE;
-        self.allowance = PER_SITE.checked_shr(self.impatience).unwrap_or(0);
-        if self.allowance == 0 {
-            let rarely = (self.impatience - PER_SITE.ilog2()).min(10);
-            let has_turn = site.wrapping_add(turn).trailing_zeros() >= rarely;
-            self.allowance = u32::from(has_turn);
-        }
+        self.impatience = self.room.patience.impatience(tries);
+        self.allowance = self.room.patience.allowance(site, tries, turn);
         self.allowance > 0
     }
 
@@ -207,7 +236,7 @@ impl Solver<'_> {
         let grow: usize = drafts.iter().map(|draft| draft.len as usize).sum();
         let shrink: usize = drafts.iter().map(|draft| draft.remove as usize).sum();
         let len_after = (self.input.bytes.len() + grow).saturating_sub(shrink);
-        if self.allowance == 0 || len_after > self.input_bytes_max {
+        if self.allowance == 0 || len_after > self.room.input_bytes_max {
             return;
         }
         self.allowance -= 1;
@@ -228,13 +257,13 @@ impl Solver<'_> {
     }
 
     /// The most promising, in full, without those that were there before.
-    fn choose(mut self, limit: usize) -> Vec<Solution> {
+    fn choose(mut self) -> Vec<(Tier, Solution)> {
         self.found
             .sort_by_key(|candidate| (candidate.tier, candidate.impatience));
         let mut known = BTreeSet::new();
         let mut chosen = Vec::new();
         for candidate in &self.found {
-            if chosen.len() == limit {
+            if chosen.len() == self.room.limit {
                 break;
             }
             let drafts = &self.drafts[candidate.from as usize..][..candidate.len as usize];
@@ -246,7 +275,7 @@ impl Solver<'_> {
             let edits = edits.collect::<Vec<_>>();
             if known.insert(edits.clone()) {
                 let site = candidate.site;
-                chosen.push(Solution { edits, site });
+                chosen.push((candidate.tier, Solution { edits, site }));
             }
         }
         chosen
@@ -278,7 +307,7 @@ impl Solver<'_> {
             let (at, remove) = (edit.at as usize, edit.remove as usize);
             self.propose(tier.max(Tier::Encoded), site, at, remove, &edit.insert);
         }
-        if !found && tier == Tier::Plain {
+        if !found && tier == Tier::Plain && self.room.appends {
             let end = self.input.bytes.len();
             let mut inserts = number
                 .binary()
@@ -309,7 +338,9 @@ impl Solver<'_> {
         }
         let end = self.input.bytes.len();
         if from.is_empty() {
-            self.propose(Tier::Plain, site, end, 0, to);
+            if self.room.appends {
+                self.propose(Tier::Plain, site, end, 0, to);
+            }
             return;
         }
         let mut needle = from;

@@ -72,6 +72,10 @@ impl Drawing {
         self.strings.as_ref()
     }
 
+    pub(super) fn source(&mut self) -> &mut Source {
+        &mut self.source
+    }
+
     /// The next three choices, of a source that has them beforehand.
     pub(super) fn upcoming(&self) -> Option<[Option<&ChoiceNode>; 3]> {
         match &self.source {
@@ -94,7 +98,8 @@ impl Drawing {
     /// What to draw instead where the input that comes of it is known. Whoever runs a generator takes it out
     /// before and asks it afterwards; the outcome is that of the last try.
     pub fn take_tries(&mut self) -> Option<Box<Tries>> {
-        self.tries.take()
+        let tries = self.tries.take()?;
+        Some(Box::new(tries.with_strings(self.strings.clone())))
     }
 
     /// The same, recording where each draw happens. What answers by the place needs it.

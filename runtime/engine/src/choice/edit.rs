@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Domain;
 use super::geometric::Geometric;
+use super::hints::Hints;
 use super::source::{below, fresh};
+use super::strings::is_entry;
 use super::tree::{Token, Tree};
 use crate::rng::Rng;
 
@@ -40,11 +42,13 @@ pub enum Operator {
     Rearrange,
     /// Four of the above, on average.
     Mixed,
+    /// A choice is what a comparison wanted of one of its kind; twice on average.
+    Hint,
 }
 
 impl Operator {
     /// All of them.
-    pub const ALL: [Operator; 7] = [
+    pub const ALL: [Operator; 8] = [
         Operator::Restart,
         Operator::Value,
         Operator::Values,
@@ -52,6 +56,7 @@ impl Operator {
         Operator::Splice,
         Operator::Rearrange,
         Operator::Mixed,
+        Operator::Hint,
     ];
 }
 
@@ -98,8 +103,13 @@ impl Forest {
         pick(&self.trees, rng).map(|(number, _)| *number)
     }
 
+    /// A tree, if it is there.
+    pub fn get(&self, number: u64) -> Option<&Arc<Tree>> {
+        self.find(number).ok().map(|at| &self.trees[at].1)
+    }
+
     /// A child of a tree by an operator. One that is not there has no choices.
-    pub fn child(&self, parent: u64, operator: Operator, rng: &mut Rng) -> Tree {
+    pub fn child(&self, parent: u64, operator: Operator, hints: &Hints, rng: &mut Rng) -> Tree {
         let Ok(parent) = self.find(parent) else {
             return Tree::default();
         };
@@ -116,6 +126,11 @@ impl Forest {
                 4 => resample(&mut child, rng),
                 5..7 => self.splice(&mut child, rng),
                 _ => rearrange(&mut child, rng),
+            }),
+            Operator::Hint => times(&FEW, rng, |rng| {
+                if !hints.give(&mut child, rng) {
+                    value(&mut child, rng);
+                }
             }),
         }
         child
@@ -159,8 +174,7 @@ fn times(count: &Geometric, rng: &mut Rng, mut edit: impl FnMut(&mut Rng)) {
 
 /// Changes a choice that could be another one.
 fn value(child: &mut Tree, rng: &mut Rng) {
-    let is_free =
-        |token: &Token| matches!(token, Token::Choice { draw, .. } if has_two(draw.domain));
+    let is_free = |token: &Token| matches!(token, Token::Choice { draw, .. } if has_two(draw.domain) && !is_entry(draw));
     let all = 0..child.tokens.len();
     let free: Vec<usize> = all.filter(|&at| is_free(&child.tokens[at])).collect();
     let Some(&at) = pick(&free, rng) else { return };
@@ -175,11 +189,21 @@ fn value(child: &mut Tree, rng: &mut Rng) {
             (*value, *bytes) = (answer.value, from as u32);
         } else {
             *value = another(draw.domain, *value, rng);
+            forget_entry(child, at);
         }
     }
 }
 
-fn has_two(domain: Domain) -> bool {
+/// Of a request for a known string that another one was chosen for, the text is the table's again.
+fn forget_entry(child: &mut Tree, which: usize) {
+    let next = child.tokens.get(which + 1);
+    if matches!(next, Some(Token::Choice { draw, .. }) if is_entry(draw)) {
+        child.tokens.remove(which + 1);
+        child.link();
+    }
+}
+
+pub(super) fn has_two(domain: Domain) -> bool {
     match domain {
         Domain::Bool { num, den } => num > 0 && num < den,
         Domain::Int { lo, hi } => lo < hi,
@@ -284,7 +308,7 @@ mod tests {
         for (bytes, number) in trees.iter().zip(0..) {
             forest.insert(number, tree(bytes));
         }
-        let child = |seed| forest.child(0, operator, &mut Rng::new(seed));
+        let child = |seed| forest.child(0, operator, &Hints::default(), &mut Rng::new(seed));
         let children: Vec<Tree> = (0..2_000).map(child).collect();
         for child in &children {
             let mut linked = child.clone();
@@ -384,20 +408,26 @@ mod tests {
     fn nothing_comes_of_nothing_and_trees_leave_without_a_trace() {
         let mut forest = Forest::default();
         for operator in Operator::ALL {
-            assert_eq!(forest.child(0, operator, &mut Rng::new(1)), Tree::default());
+            assert_eq!(
+                forest.child(0, operator, &Hints::default(), &mut Rng::new(1)),
+                Tree::default()
+            );
         }
         forest.insert(3, Tree::default());
         for operator in Operator::ALL {
-            assert_eq!(forest.child(3, operator, &mut Rng::new(1)), Tree::default());
+            assert_eq!(
+                forest.child(3, operator, &Hints::default(), &mut Rng::new(1)),
+                Tree::default()
+            );
         }
         let before = forest.clone();
         forest.insert(4, tree(&OLD));
         assert_ne!(
-            forest.child(4, Operator::Mixed, &mut Rng::new(1)),
+            forest.child(4, Operator::Mixed, &Hints::default(), &mut Rng::new(1)),
             Tree::default()
         );
         assert_eq!(
-            forest.child(4, Operator::Restart, &mut Rng::new(1)),
+            forest.child(4, Operator::Restart, &Hints::default(), &mut Rng::new(1)),
             Tree::default()
         );
         forest.remove(4);
@@ -412,7 +442,12 @@ mod tests {
         forest.insert(0, tree(&OLD));
         let mut largest = 0;
         for number in 1..200 {
-            let child = forest.child(number - 1, Operator::Mixed, &mut Rng::new(number));
+            let child = forest.child(
+                number - 1,
+                Operator::Mixed,
+                &Hints::default(),
+                &mut Rng::new(number),
+            );
             largest = largest.max(child.tokens.len());
             let is_empty = child.tokens.len() < 10;
             forest.insert(number, if is_empty { tree(&OLD) } else { child });

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::strings::Strings;
 use super::{ChoicePlan, Drawing};
 
 /// Inputs that are remembered at most; then the older half is forgotten, 8 bytes each.
@@ -76,6 +77,7 @@ pub struct Tries {
     known: Arc<Known>,
     done: u32,
     bytes_max: u32,
+    strings: Option<Strings>,
 }
 
 impl Tries {
@@ -85,7 +87,13 @@ impl Tries {
             known,
             done: 0,
             bytes_max,
+            strings: None,
         }
+    }
+
+    /// The same, whose drawings may draw these strings.
+    pub(super) fn with_strings(self, strings: Option<Strings>) -> Tries {
+        Tries { strings, ..self }
     }
 
     /// What to draw instead, if the input that was made is known, or none was, and it is worth another try.
@@ -96,7 +104,7 @@ impl Tries {
         }
         self.done += 1;
         let source = self.plan.source(self.done as usize);
-        Some(Drawing::new(source, self.bytes_max))
+        Some(Drawing::new(source, self.bytes_max).with_strings(self.strings.clone()))
     }
 }
 

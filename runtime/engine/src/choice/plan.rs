@@ -9,14 +9,16 @@ use super::ChoiceSequence;
 use super::crossover::{Crossover, Population};
 use super::edit::{Forest, Operator};
 use super::geometric::Geometric;
+use super::hints::Hints;
 use super::indexed::{Donors, Indexed, IndexedInput, Splice};
 use super::jqf::{End, Reading, Tape};
 use super::known::{Known, Tries};
 use super::policy::{Abstraction, Policy, Table};
 use super::replay::{After, Replay};
+use super::solve::Solution;
 use super::source::Source;
 use super::split::{Division, Split};
-use super::tree::Aligned;
+use super::tree::{Aligned, Tree};
 use super::typed::Interval;
 use crate::ratio::Ratio;
 use crate::rng::{Rng, derive};
@@ -153,10 +155,21 @@ pub enum ChoicePlan {
         parent: u64,
         /// How a child comes about.
         operator: Operator,
+        /// What comparisons wanted.
+        hints: Arc<Hints>,
         /// Seed of the child.
         seed: u64,
         /// Inputs that are not to be made again, unless eight further children come to nothing else.
         known: Option<Arc<Known>>,
+    },
+    /// A tree as it is, or solved, one trial.
+    Solved {
+        /// Whose choices they are.
+        tree: Arc<Tree>,
+        /// What is changed, if anything is.
+        solution: Option<Solution>,
+        /// Seed of what it does not have.
+        seed: u64,
     },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
@@ -263,12 +276,24 @@ impl ChoicePlan {
                 forest,
                 parent,
                 operator,
+                hints,
                 seed,
                 known: _,
             } => {
                 let mut rng = Rng::new(derive(*seed, nth as u64));
-                let child = forest.child(*parent, *operator, &mut rng);
+                let child = forest.child(*parent, *operator, hints, &mut rng);
                 Source::Aligned(Aligned::new(child, rng))
+            }
+            ChoicePlan::Solved {
+                tree,
+                solution,
+                seed,
+            } => {
+                let child = match solution {
+                    Some(solution) => solution.apply(tree),
+                    None => Tree::clone(tree),
+                };
+                Source::Aligned(Aligned::new(child, Rng::new(*seed)))
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))

@@ -68,6 +68,21 @@ impl Source {
         }
     }
 
+    /// Learns that the next draw belongs to the last one.
+    pub fn follow(&mut self) {
+        if let Source::Aligned(aligned) = self {
+            aligned.follow();
+        }
+    }
+
+    /// The text that a request for a known string gets instead of one of the table, if this source has one for it.
+    pub fn entry(&mut self) -> Option<&[u8]> {
+        match self {
+            Source::Aligned(aligned) => aligned.entry(),
+            _ => None,
+        }
+    }
+
     /// Learns that a span was opened.
     pub fn open(&mut self, label: u32) {
         match self {

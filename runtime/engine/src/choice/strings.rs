@@ -4,6 +4,9 @@
 //! In: the table, and requests for a string. Out: one of them, or word that the generator has to make its
 //! own. A request is up to three nodes: the coin, which entry, and the entry itself, so that choices mean
 //! the same where there is no table any more. On tapes only the first two have bytes, as in SpotOn.
+//!
+//! A tree of choices ([`super::tree`]) keeps the entry as it was, or as it was changed: then a request gets a text
+//! that no table has, which is how what the target compares with comes to be drawn ([`super::solve`]).
 
 use std::sync::Arc;
 
@@ -55,6 +58,7 @@ impl Drawing {
             hi: count - 1,
         };
         locate(self, PARTS[1]);
+        self.source().follow();
         let nth = self.draw(site, role, which)?;
         locate(self, PARTS[2]);
         self.entry(nth, max).map(Some)
@@ -92,7 +96,11 @@ impl Drawing {
             return Ok(self.draw(STRING_SITE, Role::Value, domain)? as u32);
         };
         let strings = Arc::clone(strings);
-        let text = &strings[nth as usize];
+        // A generator is promised whole characters, which a changed text need not have.
+        let own = self.source().entry();
+        let own = own.filter(|text| std::str::from_utf8(text).is_ok());
+        let own = own.map(<[u8]>::to_vec);
+        let text = own.as_deref().unwrap_or(&strings[nth as usize]);
         let text = &text[..text.len().min(max as usize)];
         let bytes = text.len() as u32;
         let domain = Domain::Bytes {
@@ -122,6 +130,7 @@ mod tests {
     use super::super::jqf::{End, Reading, Tape, tape_bytes, tape_of, tape_starts};
     use super::super::replay::{After, Replay};
     use super::super::text::{from_text, to_text};
+    use super::super::tree::{Aligned, Token, Tree};
     use super::super::{ChoiceSequence, Source};
     use super::*;
     use crate::rng::Rng;
@@ -236,5 +245,82 @@ mod tests {
         let drawn = drawing.string((2, Role::Value), 64, |_, part| parts.push(part));
         assert!(drawn.expect("there is room").is_some());
         assert_eq!(parts, PARTS);
+    }
+
+    /// A tree gives every request what it got, whatever becomes of the others: no text is read as a coin.
+    #[test]
+    fn requests_stay_apart_in_trees() {
+        let again = |tree: &Tree| {
+            let source = Source::Aligned(Aligned::new(tree.clone(), Rng::new(77)));
+            let (made, choices) = three(Drawing::new(source, 100).with_strings(Some(table())), 64);
+            (made, choices)
+        };
+        for seed in 0..50 {
+            let drawing = Drawing::new(tape(&[], seed), 100).with_strings(Some(table()));
+            let (made, choices) = three(drawing, 64);
+            let tree = Tree::from(&choices);
+            assert_eq!(again(&tree).0, made, "seed {seed}");
+            let parts = |choices: &ChoiceSequence| {
+                let coins = choices
+                    .nodes
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, node)| node.draw.domain == COIN);
+                let ends = coins.map(|(at, node)| if node.value == 0 { at + 1 } else { at + 3 });
+                ends.scan(0, |from, end| {
+                    let part = choices.nodes[*from..end]
+                        .iter()
+                        .map(|node| (node.draw.site, node.value));
+                    *from = end;
+                    Some(part.collect::<Vec<_>>())
+                })
+                .collect::<Vec<_>>()
+            };
+            let before = parts(&choices);
+            let coins = tree.tokens.iter().enumerate();
+            let coins = coins.filter(
+                |(_, token)| matches!(token, Token::Choice { draw, .. } if draw.domain == COIN),
+            );
+            for (nth, (at, _)) in coins.enumerate() {
+                let mut flipped = tree.clone();
+                if let Token::Choice { value, .. } = &mut flipped.tokens[at] {
+                    *value = 1 - *value;
+                }
+                let after = parts(&again(&flipped).1);
+                for other in (0..3).filter(|other| *other != nth) {
+                    assert_eq!(after[other], before[other], "seed {seed}");
+                }
+                assert_ne!(after[nth], before[nth], "seed {seed}");
+            }
+        }
+    }
+
+    /// A text of a tree need not be one of the table; half characters are.
+    #[test]
+    fn a_tree_may_have_texts_of_its_own() {
+        let drawing = Drawing::new(tape(&[7, 1, 1, 0, 0, 0], 1), 100).with_strings(Some(table()));
+        let tree = Tree::from(&three(drawing, 64).1);
+        for (text, expected) in [
+            (&b"own"[..], &b"\x07own"[..]),
+            (b"\xc3\xa4", b"\x07\xc3\xa4"),
+            (b"\xc3", b"\x07Orientation"),
+        ] {
+            let mut own = tree.clone();
+            let Token::Choice { draw, value, bytes } = &mut own.tokens[3] else {
+                unreachable!("there are no spans")
+            };
+            assert!(is_entry(draw));
+            (*value, *bytes) = (text.len() as u64, own.payload.len() as u32);
+            own.payload.extend_from_slice(text);
+            let source = Source::Aligned(Aligned::new(own, Rng::new(77)));
+            let (made, choices) = three(Drawing::new(source, 100).with_strings(Some(table())), 64);
+            assert!(made.starts_with(expected), "{made:?}");
+            // Given again without the tree, it is the same.
+            let replay = Replay::new(Arc::new(choices), After::Stops);
+            assert_eq!(
+                three(Drawing::new(Source::Replay(replay), 1_000), 64).0,
+                made
+            );
+        }
     }
 }

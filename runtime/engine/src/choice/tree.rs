@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::replay::repair;
 use super::source::{Answer, fresh};
+use super::strings::is_entry;
 use super::{ChoiceSequence, Domain, Draw};
 use crate::rng::Rng;
 
 /// A part of a tree, in the order of the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Token {
     /// A span begins.
     Open {
@@ -41,6 +42,34 @@ pub(super) enum Token {
 pub struct Tree {
     pub(super) tokens: Vec<Token>,
     pub(super) payload: Vec<u8>,
+}
+
+/// Tokens in the place of others; spans among them are whole.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Patch {
+    /// Where.
+    pub(super) at: u32,
+    /// How many tokens go.
+    pub(super) remove: u32,
+    /// What comes instead. Bytes begin where they do in `payload`.
+    pub(super) tokens: Vec<Token>,
+    pub(super) payload: Vec<u8>,
+}
+
+impl Patch {
+    /// A choice, which is not one of bytes, with another value.
+    pub(super) fn of_value(at: u32, draw: Draw, value: u64) -> Patch {
+        Patch {
+            at,
+            remove: 1,
+            tokens: vec![Token::Choice {
+                draw,
+                value,
+                bytes: 0,
+            }],
+            payload: Vec::new(),
+        }
+    }
 }
 
 impl From<&ChoiceSequence> for Tree {
@@ -111,6 +140,27 @@ impl Tree {
         self.link();
     }
 
+    /// The same with patches, which are in the order of their places and do not overlap.
+    pub(super) fn patched(&self, patches: &[Patch]) -> Tree {
+        let mut tree = self.clone();
+        for patch in patches.iter().rev() {
+            let from = tree.payload.len() as u32;
+            tree.payload.extend_from_slice(&patch.payload);
+            let moved = patch.tokens.iter().map(|token| match *token {
+                Token::Choice { draw, value, bytes } => Token::Choice {
+                    draw,
+                    value,
+                    bytes: from + bytes,
+                },
+                other => other,
+            });
+            let range = patch.at as usize..(patch.at + patch.remove) as usize;
+            tree.tokens.splice(range, moved);
+        }
+        tree.link();
+        tree
+    }
+
     /// The spans: label, and the tokens from its beginning to its end, both included.
     pub(super) fn spans(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
         let tokens = self.tokens.iter().enumerate();
@@ -120,12 +170,19 @@ impl Tree {
         })
     }
 
-    fn bytes(&self, from: u32, draw: &Draw, value: u64) -> &[u8] {
+    /// What a choice of bytes came to; nothing of other choices.
+    pub(super) fn bytes(&self, from: u32, draw: &Draw, value: u64) -> &[u8] {
         match draw.domain {
             Domain::Bytes { .. } => &self.payload[from as usize..from as usize + value as usize],
             _ => &[],
         }
     }
+}
+
+/// Whether what was chosen of one domain may be given to a draw from the other: a request for a known string draws a
+/// coin and a number at one site.
+fn is_alike(one: Domain, other: Domain) -> bool {
+    std::mem::discriminant(&one) == std::mem::discriminant(&other)
 }
 
 /// Answers draws from a tree.
@@ -136,6 +193,8 @@ pub struct Aligned {
     at: usize,
     /// Where each open span ends in the tree; nothing for those that it does not have.
     open: Vec<Option<usize>>,
+    /// Whether the next draw belongs to the one before.
+    follows: bool,
     rng: Rng,
 }
 
@@ -146,6 +205,7 @@ impl Aligned {
             tree,
             at: 0,
             open: Vec::new(),
+            follows: false,
             rng,
         }
     }
@@ -173,14 +233,21 @@ impl Aligned {
 
     /// Answers a draw with the choice that was made there, or a new one.
     pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Answer {
-        let found = self.ahead().find_map(|(at, token)| match token {
-            Token::Choice {
-                draw: old,
-                value,
-                bytes,
-            } if old.site == draw.site => Some((at, old, value, bytes)),
-            _ => None,
-        });
+        let reach = if self.follows { 1 } else { usize::MAX };
+        self.follows = false;
+        let found = self
+            .ahead()
+            .take(reach)
+            .find_map(|(at, token)| match token {
+                Token::Choice {
+                    draw: old,
+                    value,
+                    bytes,
+                } if old.site == draw.site && is_alike(old.domain, draw.domain) => {
+                    Some((at, old, value, bytes))
+                }
+                _ => None,
+            });
         let Some((at, old, value, from)) = found else {
             return fresh(draw.domain, &mut self.rng, payload);
         };
@@ -191,6 +258,25 @@ impl Aligned {
             return Answer { bits: value, value };
         }
         repair(old.domain, value, bytes, draw.domain, payload)
+    }
+
+    /// Learns that the next draw belongs to the last one: what was not recorded right behind it is new.
+    pub fn follow(&mut self) {
+        self.follows = true;
+    }
+
+    /// The text that was recorded right behind the last choice, if one was: what a request for a known string gets,
+    /// whether or not the target's table has it.
+    pub fn entry(&mut self) -> Option<&[u8]> {
+        let (at, token) = self.ahead().next()?;
+        let Token::Choice { draw, value, bytes } = token else {
+            return None;
+        };
+        if !is_entry(&draw) {
+            return None;
+        }
+        self.at = at + 1;
+        Some(self.tree.bytes(bytes, &draw, value))
     }
 
     /// Learns that a span was opened.

@@ -51,7 +51,7 @@ impl Engine {
             // Answers on record kept to the limit when they were given.
             u32::MAX,
         )
-        .with_strings(self.config.targets.strings.clone());
+        .with_strings(self.strings());
         Some(Reruns {
             batch: Arc::new(batch),
             trials,

@@ -7,8 +7,13 @@
 //! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
 //!   them is to begin from nothing.
 //! - What was made before is not run again ([`crate::choice::known`]).
+//! - What comparisons of the target want is written into the draws that they read (`solving`), and given to
+//!   other draws of their kind ([`crate::choice::hints`]). Solving is one more way to a child, drawn as operators are.
+//! - Generators may draw the target's own strings ([`crate::choice::strings`]).
 //!
 //! Each of these is a setting, so that it can be measured without.
+
+mod solving;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,13 +28,16 @@ use super::{
 use crate::batch::Group;
 use crate::choice::ChoicePlan;
 use crate::choice::edit::{Forest, Operator};
+use crate::choice::hints::Hints;
 use crate::choice::jqf::{Reading, tape_bytes};
 use crate::choice::known::{Known, input_hash};
+use crate::choice::sites::Key;
 use crate::choice::tree::Tree;
 use crate::corpus::Reason;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
-use crate::trial::Status;
+use crate::trial::{Status, Variant};
+use solving::{Next, Solving};
 
 const PORTFOLIO: Setting = Setting::switch(
     "portfolio",
@@ -51,6 +59,24 @@ const DISTINCT: Setting = Setting::switch(
     true,
 );
 
+const COMPARES: Setting = Setting::switch(
+    "compares",
+    "write what comparisons want into the draws that they read",
+    true,
+);
+
+const HINTS: Setting = Setting::switch(
+    "hints",
+    "draw what comparisons wanted of other draws of the kind",
+    true,
+);
+
+const STRINGS: Setting = Setting::switch(
+    "strings",
+    "half of the strings that a generator asks for are the target's own",
+    true,
+);
+
 /// The guidance `sandglass-choices`.
 pub static SPEC: Spec = Spec {
     name: "sandglass-choices",
@@ -60,29 +86,64 @@ pub static SPEC: Spec = Spec {
     coverage: true,
     paths: false,
     targets: false,
-    strings: false,
+    strings: true,
     imports: Imports::All,
     batch: 64,
     lookahead: 64,
-    settings: &[PORTFOLIO, VALID, RARELY, DISTINCT],
+    settings: &[PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS],
     new,
 };
 
 fn new(settings: &Settings) -> Strategy {
+    let (solves, hints) = (settings.is_on(COMPARES.name), settings.is_on(HINTS.name));
+    let edits = Operator::ALL
+        .into_iter()
+        .filter(|edit| hints || *edit != Operator::Hint);
+    let solve = (solves || hints).then_some(Way::Solve);
+    let ways: Vec<Way> = edits.map(Way::Edit).chain(solve).collect();
     Strategy::Choices(Box::new(Choices {
         uses_portfolio: settings.is_on(PORTFOLIO.name),
         uses_valid: settings.is_on(VALID.name),
         uses_rarely: settings.is_on(RARELY.name),
         known: settings.is_on(DISTINCT.name).then(Arc::default),
         made: Vec::new(),
-        portfolio: Portfolio::new(Operator::ALL.len()),
+        portfolio: Portfolio::new(ways.len()),
+        ways,
         shortest: Shortest::default(),
         forest: Arc::default(),
         pending: Vec::new(),
         children: BTreeMap::new(),
         members: 0,
         seeds: 0,
+        solving: solve.map(|_| Solving::new(solves)),
+        hints: hints.then(Arc::default),
+        draws_strings: settings.is_on(STRINGS.name),
+        flights: Vec::new(),
     }))
+}
+
+/// How a child comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Way {
+    /// A member is edited.
+    Edit(Operator),
+    /// Comparisons are recorded, or what they want is tried.
+    Solve,
+}
+
+/// What a trial of the batch in flight is for; its index is its group's purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Flight {
+    /// A seed of the user's.
+    Seed,
+    /// A child by the way of this index.
+    Child(usize),
+    /// Comparisons are recorded.
+    Record,
+    /// What showed something new there is run as others are.
+    Again,
+    /// A comparison is solved.
+    Solve(Key),
 }
 
 /// What happens to the forest once the batch that reads it is gone.
@@ -102,6 +163,8 @@ pub struct Choices {
     known: Option<Arc<Known>>,
     /// Hashes of those that were made since the last batch was planned.
     made: Vec<u64>,
+    /// What the portfolio's numbers mean; solving is the last one, if it is there.
+    ways: Vec<Way>,
     portfolio: Portfolio,
     /// By probe, twice: for all runs and for valid ones.
     shortest: Shortest,
@@ -113,6 +176,11 @@ pub struct Choices {
     members: u64,
     /// Seeds planned.
     seeds: u32,
+    /// What comparisons want, if it matters.
+    solving: Option<Solving>,
+    hints: Option<Arc<Hints>>,
+    draws_strings: bool,
+    flights: Vec<Flight>,
 }
 
 impl Choices {
@@ -155,23 +223,117 @@ impl Choices {
     }
 
     pub(super) fn operators(&self) -> Vec<OperatorRecord> {
-        let names = Operator::ALL.iter();
-        let names = names.map(|operator| format!("{operator:?}").to_lowercase());
+        let names = self.ways.iter().map(|way| match way {
+            Way::Edit(operator) => format!("{operator:?}").to_lowercase(),
+            Way::Solve => "solve".to_owned(),
+        });
         self.portfolio.report(names)
+    }
+
+    fn flight(&self, judged: &Judged<'_>) -> Flight {
+        self.flights[judged.group.purpose as usize]
     }
 
     fn learn(&mut self, judged: &Judged<'_>, found: bool) {
         if self.known.is_some() {
             self.made.push(input_hash(judged.detail.target_input()));
         }
-        if let Some(operator) = judged.group.purpose.checked_sub(1) {
-            self.portfolio.learn(operator as usize, found, 1);
+        let flight = self.flight(judged);
+        let way = match flight {
+            Flight::Seed => return,
+            Flight::Child(way) => way,
+            Flight::Record | Flight::Again | Flight::Solve(_) => self.ways.len() - 1,
+        };
+        self.portfolio.learn(way, found, 1);
+        if let (Flight::Solve(site), Some(solving)) = (flight, &mut self.solving) {
+            solving.tried(site, found);
         }
+    }
+
+    /// What a run that recorded comparisons leads to.
+    fn recorded(&mut self, view: &View<'_>, judged: &Judged<'_>) {
+        let detail = judged.detail;
+        let (Some(solving), Some(choices)) = (&mut self.solving, detail.choices.as_deref()) else {
+            return;
+        };
+        let is_valid = judged.outcome.exit.status() == Status::Valid;
+        let is_new = view.interest.all.novelty(&detail.counts).edges > 0
+            || is_valid && view.interest.valid.novelty(&detail.counts).edges > 0;
+        let tree = Arc::new(Tree::from(choices));
+        let wanted = solving.recorded(&tree, detail, is_new);
+        if let Some(hints) = &mut self.hints {
+            Arc::make_mut(hints).learn(&tree, detail, &wanted);
+        }
+    }
+
+    /// Plans one trial for this purpose.
+    fn fly(&mut self, flight: Flight, plan: ChoicePlan, groups: &mut Vec<Group>) {
+        let variant = match flight {
+            Flight::Record => Variant::Compares,
+            _ => Variant::Fast,
+        };
+        groups.push(Group {
+            variant,
+            purpose: self.flights.len() as u64,
+            ..Group::of_choices(plan, 1, None)
+        });
+        self.flights.push(flight);
+    }
+
+    /// A way, by what each has led to lately.
+    fn way(&self, rng: &mut Rng) -> usize {
+        match self.uses_portfolio {
+            true => self.portfolio.choose(rng),
+            false => rng.index(self.ways.len()),
+        }
+    }
+
+    /// A child of a member, by a way of this index, which is an operator; with nothing to edit, from nothing.
+    fn plan_child(&mut self, flight: Flight, way: usize, rng: &mut Rng, groups: &mut Vec<Group>) {
+        let parent = self.parent(rng);
+        let operator = match (parent, self.ways[way]) {
+            (Some(_), Way::Edit(operator)) => operator,
+            (Some(_), Way::Solve) => Operator::Mixed,
+            (None, _) => Operator::Restart,
+        };
+        let plan = ChoicePlan::Edited {
+            forest: self.forest.clone(),
+            parent: parent.unwrap_or(0),
+            operator,
+            hints: self.hints.clone().unwrap_or_default(),
+            seed: rng.word(),
+            known: self.known.clone(),
+        };
+        self.fly(flight, plan, groups);
+    }
+
+    /// A trial for what comparisons want. Where nothing waits, the comparisons of a child are recorded: it is a trial like
+    /// others, except that what it finds has to be run again.
+    fn plan_solving(&mut self, rng: &mut Rng, groups: &mut Vec<Group>) {
+        let solving = self.solving.as_mut().expect("it is a way");
+        let (flight, tree, solution) = match solving.next(&self.forest) {
+            None => {
+                let way = self.way(rng);
+                return self.plan_child(Flight::Record, way, rng, groups);
+            }
+            Some(Next::Record(tree)) => (Flight::Record, tree, None),
+            Some(Next::Again(tree)) => (Flight::Again, tree, None),
+            Some(Next::Solve(tree, solution)) => {
+                (Flight::Solve(solution.site), tree, Some(solution))
+            }
+        };
+        let plan = ChoicePlan::Solved {
+            tree,
+            solution,
+            seed: rng.word(),
+        };
+        self.fly(flight, plan, groups);
     }
 }
 
 impl Guidance for Choices {
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
+        self.flights.clear();
         if !self.pending.is_empty() {
             let forest = Arc::make_mut(&mut self.forest);
             for change in self.pending.drain(..) {
@@ -197,27 +359,24 @@ impl Guidance for Choices {
             let reading = Reading::Whole;
             let plan = ChoicePlan::Seeds { tapes, reading };
             groups.push(Group::of_choices(plan, count, None));
+            self.flights.push(Flight::Seed);
             return;
         }
         for _ in 0..room {
-            let parent = self.parent(rng);
-            let operator = match (parent, self.uses_portfolio) {
-                (None, _) => 0,
-                (Some(_), true) => self.portfolio.choose(rng),
-                (Some(_), false) => rng.index(Operator::ALL.len()),
+            let way = if self.forest.is_empty() {
+                0
+            } else {
+                self.way(rng)
             };
-            let plan = ChoicePlan::Edited {
-                forest: self.forest.clone(),
-                parent: parent.unwrap_or(0),
-                operator: Operator::ALL[operator],
-                seed: rng.word(),
-                known: self.known.clone(),
-            };
-            groups.push(Group {
-                purpose: operator as u64 + 1,
-                ..Group::of_choices(plan, 1, None)
-            });
+            match self.ways[way] {
+                Way::Edit(_) => self.plan_child(Flight::Child(way), way, rng, groups),
+                Way::Solve => self.plan_solving(rng, groups),
+            }
         }
+    }
+
+    fn draws_strings(&self) -> bool {
+        self.draws_strings
     }
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -230,13 +389,22 @@ impl Guidance for Choices {
             .map_or(Judgement::Discard, Judgement::Keep)
     }
 
-    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
+    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        if self.flight(judged) == Flight::Record {
+            self.recorded(view, judged);
+            self.learn(judged, false);
+            return Judgement::Discard;
+        }
+        let number = self.members;
         let reason = self.admit(judged);
         let found = matches!(reason, Some(Reason::Edge | Reason::ValidEdge));
         self.learn(judged, found);
+        if let (Some(_), Some(solving)) = (reason, &mut self.solving) {
+            solving.enter(number, found);
+        }
         match reason {
             None => Judgement::Discard,
-            Some(_) if judged.group.purpose == 0 => Judgement::Keep(Reason::Seed),
+            Some(_) if self.flight(judged) == Flight::Seed => Judgement::Keep(Reason::Seed),
             Some(reason) => Judgement::Keep(reason),
         }
     }
@@ -248,13 +416,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::choice::ChoiceSequence;
-    use crate::conformance::{execute, toy};
+    use crate::conformance::{Trace, execute, toy};
     use crate::engine::{Config, Engine};
     use crate::guidance::script::Script;
-    use crate::trial::Exit;
+    use crate::trial::{Exit, TrapKind};
+
+    /// Settings, where nothing is solved unless they say so.
+    fn given(set: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let all = [("compares", "off"), ("hints", "off")].iter().chain(set);
+        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
 
     fn choices(setting: &str, value: &str) -> Choices {
-        let given = BTreeMap::from([(setting.to_owned(), value.to_owned())]);
+        let given = given(&[(setting, value)]);
         let settings = Settings::new(SPEC.settings, &given).expect("they are right");
         match (SPEC.new)(&settings) {
             Strategy::Choices(choices) => *choices,
@@ -288,7 +463,7 @@ mod tests {
     /// Executions of 6,400 whose input was run before, or whose generator made none.
     fn executions_for_nothing(setting: &str) -> usize {
         let mut engine = Engine::new(Config {
-            settings: BTreeMap::from([("distinct".to_owned(), setting.to_owned())]),
+            settings: given(&[("distinct", setting)]),
             ..crate::conformance::config(&SPEC, 4)
         })
         .expect("they are right");
@@ -333,5 +508,75 @@ mod tests {
             spread(&rarely) <= 4 && spread(&uniform) > 4,
             "{rarely:?} {uniform:?}"
         );
+    }
+
+    /// A bug behind four bytes, which the toy's generator draws one by one.
+    fn magic(input: &[u8]) -> Trace {
+        let mut trace = Trace::default();
+        trace.hit(0);
+        let word = input
+            .first_chunk()
+            .map_or(0, |word| u32::from_le_bytes(*word));
+        if trace.equal(10, 4, word.into(), 0x64c3_9ab1) {
+            trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+        }
+        trace
+    }
+
+    fn finds_magic(set: &[(&str, &str)], seed: u64) -> bool {
+        let mut engine = Engine::new(Config {
+            settings: given(set),
+            ..crate::conformance::config(&SPEC, seed)
+        })
+        .expect("they are right");
+        while engine.stats().execs < 2_000 && engine.stats().findings == 0 {
+            let batch = engine.next_batch(2_000);
+            let outcomes = execute(&batch, &magic, 2);
+            engine.finish_batch(&batch, outcomes);
+        }
+        engine.stats().findings > 0
+    }
+
+    #[test]
+    fn a_magic_number_behind_a_generator_is_solved() {
+        for seed in 0..5 {
+            assert!(finds_magic(&[("compares", "on")], seed), "seed {seed}");
+            assert!(!finds_magic(&[("hints", "on")], seed), "seed {seed}");
+            assert!(!finds_magic(&[], seed), "seed {seed}");
+        }
+    }
+
+    /// What each way of making children is called in reports.
+    fn ways(set: &[(&str, &str)]) -> Vec<String> {
+        let settings = Settings::new(SPEC.settings, &given(set)).expect("they are right");
+        let operators = (SPEC.new)(&settings).operators();
+        operators
+            .into_iter()
+            .map(|operator| operator.name)
+            .collect()
+    }
+
+    #[test]
+    fn settings_take_ways_away() {
+        let plain = ways(&[]);
+        assert!(
+            !plain
+                .iter()
+                .any(|name| ["hint", "solve"].contains(&name.as_str()))
+        );
+        assert_eq!(
+            ways(&[("compares", "on")]),
+            [&plain[..], &["solve".to_owned()]].concat()
+        );
+        let hinted = [&plain[..], &["hint", "solve"].map(str::to_owned)].concat();
+        assert_eq!(ways(&[("hints", "on")]), hinted);
+        assert_eq!(ways(&[("compares", "on"), ("hints", "on")]), hinted);
+    }
+
+    #[test]
+    fn strings_are_a_setting() {
+        for (value, expected) in [("on", true), ("off", false)] {
+            assert_eq!(choices("strings", value).draws_strings(), expected);
+        }
     }
 }

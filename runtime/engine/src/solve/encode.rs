@@ -20,14 +20,14 @@ pub(super) struct Number {
 }
 
 /// The value as a signed number of `width` bytes.
-pub(super) fn sign_extend(value: u64, width: u8) -> i64 {
+pub(crate) fn sign_extend(value: u64, width: u8) -> i64 {
     let unused = 64 - 8 * u32::from(width);
     (value << unused) as i64 >> unused
 }
 
 /// Up to eight bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
+pub(crate) struct Word {
     bytes: [u8; 8],
     len: u8,
 }
@@ -41,7 +41,7 @@ impl std::ops::Deref for Word {
 }
 
 /// The low `width` bytes, 1 to 8.
-pub(super) fn bytes(value: u64, width: u8, big: bool) -> Word {
+pub(crate) fn bytes(value: u64, width: u8, big: bool) -> Word {
     let mut word = Word {
         bytes: value.to_le_bytes(),
         len: width,
