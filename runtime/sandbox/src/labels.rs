@@ -131,7 +131,7 @@ impl Labels {
             *word = labels::of_byte(index);
         }
         if let (Some(shadow), 1..) = (self.shadows.first(), bytes) {
-            let block = |byte: u32| 4 * byte as usize >> labels::TOUCHED_SHIFT;
+            let block = |byte: u32| (4 * byte as usize) >> labels::TOUCHED_SHIFT;
             let (first, last) = (block(address), block(address + bytes - 1));
             for block in first..=last {
                 shadow.touched.write(block, &[1]);
@@ -272,7 +272,7 @@ fn clear(words: &mut [u32]) {
 }
 
 /// Blocks of shadow for a page.
-const SHADOW_BLOCKS: usize = 4 * PAGE >> labels::TOUCHED_SHIFT;
+const SHADOW_BLOCKS: usize = (4 * PAGE) >> labels::TOUCHED_SHIFT;
 const _: () = assert!(SHADOW_BLOCKS == 4, "a word of them is read at once");
 
 /// Clears what was touched among the first `blocks` of the guest's pages. Where labels are, the guest has written:
