@@ -52,6 +52,10 @@ pub const NODES_MAX: u32 = 1 << 19;
 /// Events that are kept of a run.
 pub const EVENTS_MAX: u32 = 1 << 16;
 
+/// A shadow has a memory beside it, with a byte for each block of the shadow, which is not 0 if a label was written
+/// there: bytes of a block, as a shift. A page, so that what is looked at afterwards is what takes memory anyway.
+pub const TOUCHED_SHIFT: u32 = 12;
+
 /// u32 each: where the latest event lies whose hash says so, if there are many.
 pub const KNOWN_MANY: u32 = 1 << 14;
 /// Of a hash, the bits that do not say which.
@@ -120,10 +124,8 @@ pub const PASSING: u32 = HEADER + 256;
 const PASSING_NEAR: u32 = 64;
 /// Most parameters or results that a function has.
 pub(crate) const VALUES_MAX: u32 = 1000;
-/// Bytes of labels that are passed on, near and far.
-pub const PASSING_BYTES: [u32; 2] = [12 * PASSING_NEAR, 12 * VALUES_MAX];
 /// As [`KNOWN_MANY`], if there are few.
-pub const KNOWN_FEW: u32 = PASSING + PASSING_BYTES[0];
+pub const KNOWN_FEW: u32 = PASSING + 12 * PASSING_NEAR;
 /// Of a hash, the bits that do not say which.
 pub const KNOWN_FEW_SHIFT: u32 = 23;
 /// Bytes of those.
@@ -155,7 +157,7 @@ pub(crate) const COUNTERS_END: u32 = HEADER + (4 << 22);
 
 /// The names that the library of functions uses, with their values.
 #[cfg(test)]
-pub(crate) const NAMES: [(&str, u32); 39] = [
+pub(crate) const NAMES: [(&str, u32); 40] = [
     ("EVERYTHING", EVERYTHING),
     ("IN_LANES", IN_LANES),
     ("RANGE", RANGE),
@@ -195,11 +197,14 @@ pub(crate) const NAMES: [(&str, u32); 39] = [
     ("COPIED", IN_LANES | RANGE),
     ("ARENA_4", ARENA + 4),
     ("ARENA_8", ARENA + 8),
+    ("TOUCHED_SHIFT", TOUCHED_SHIFT),
 ];
 
 /// Where the labels of one module lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelLayout {
+    /// Most parameters or results that anything has.
+    pub values: u32,
     /// First label of a global; a u32 each.
     pub globals: u32,
     /// First counter of a site; a u32 each.
@@ -209,13 +214,20 @@ pub struct LabelLayout {
 }
 
 impl LabelLayout {
-    pub(crate) fn new(globals: u32, sites: u32) -> LabelLayout {
+    pub(crate) fn new(values: u32, globals: u32, sites: u32) -> LabelLayout {
         let counters = (OWN + globals * 4).next_multiple_of(64);
         LabelLayout {
+            values,
             globals: OWN,
             counters,
             end: counters + sites * 4,
         }
+    }
+
+    /// Where labels lie that are passed on: near and far.
+    pub fn passing(&self) -> [Range<u32>; 2] {
+        let near = 12 * self.values.min(PASSING_NEAR);
+        [PASSING..PASSING + near, near..12 * self.values]
     }
 
     /// Pages of 64 KiB.

@@ -41,9 +41,9 @@ use std::collections::BTreeMap;
 use walrus::ir::Value;
 use walrus::{ConstExpr, DataKind, FunctionId, GlobalId, MemoryId, Module};
 
-use crate::labels::{DependenceSite, LabelLayout};
+use crate::labels::{DependenceSite, LabelLayout, TOUCHED_SHIFT};
 use carriers::Carriers;
-use library::Library;
+use library::{Library, Shadow};
 
 /// Pages of a memory at most.
 const SHADOW_PAGES_MAX: u64 = 1 << 16;
@@ -52,7 +52,7 @@ const SHADOW_PAGES_MAX: u64 = 1 << 16;
 pub(crate) struct Dependence {
     labels: MemoryId,
     /// Of each memory its shadow, and the library that works on it.
-    shadows: BTreeMap<MemoryId, (MemoryId, Library)>,
+    shadows: BTreeMap<MemoryId, (Shadow, Library)>,
     /// Of each memory where in its shadow zeros may be written that belong nowhere.
     nowhere: BTreeMap<MemoryId, i32>,
     library: Library,
@@ -78,7 +78,7 @@ pub(crate) fn prepare(
 ) -> Dependence {
     let carriers = Carriers::find(module, functions);
     let data = data(module);
-    let layout = LabelLayout::new(module.globals.iter().count() as u32, 0);
+    let layout = LabelLayout::new(0, module.globals.iter().count() as u32, 0);
     let globals = module.globals.iter().zip(0..);
     let globals = globals.map(|(global, n): (_, u32)| (global.id(), layout.globals + 4 * n));
     let globals = globals.collect();
@@ -100,10 +100,27 @@ pub(crate) fn prepare(
         module
             .exports
             .add(&format!("__sandglass_shadow_{n}"), shadow);
+        let pages = (pages << 16 >> TOUCHED_SHIFT).div_ceil(1 << 16);
+        let touched = module
+            .memories
+            .add_local(false, false, pages, Some(pages), None);
+        module
+            .exports
+            .add(&format!("__sandglass_touched_{n}"), touched);
+        let shadow = Shadow {
+            labels: shadow,
+            touched,
+        };
         shadows.insert(memory, (shadow, Library::add(module, labels, shadow)));
     }
     let first = shadows.values().next().map(|(_, library)| *library);
-    let library = first.unwrap_or_else(|| Library::add(module, labels, labels));
+    let library = first.unwrap_or_else(|| {
+        let none = Shadow {
+            labels,
+            touched: labels,
+        };
+        Library::add(module, labels, none)
+    });
     Dependence {
         labels,
         shadows,
@@ -127,7 +144,10 @@ impl Dependence {
     /// Makes room for what was found. Where labels lie, and what is recorded.
     pub(crate) fn finish(self, module: &mut Module) -> (LabelLayout, Vec<DependenceSite>) {
         let globals = self.globals.len() as u32;
-        let layout = LabelLayout::new(globals, self.sites.len() as u32);
+        let types = module.types.iter().filter_map(|ty| ty.as_function());
+        let values = types.map(|ty| ty.params().len().max(ty.results().len()));
+        let values = values.max().unwrap_or(0) as u32;
+        let layout = LabelLayout::new(values, globals, self.sites.len() as u32);
         let labels = module.memories.get_mut(self.labels);
         (labels.initial, labels.maximum) = (layout.pages(), Some(layout.pages()));
         (layout, self.sites)

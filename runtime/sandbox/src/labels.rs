@@ -2,7 +2,8 @@
 //! ([`Build::Dependence`](crate::Build::Dependence)).
 //!
 //! Before a run the bytes of the input get their labels; after it, what was recorded is read, and
-//! everything is nothing again: shadows where the marks of stores say that memory was written.
+//! everything is nothing again: shadows where labels were written, counters where something was counted.
+//! Short runs write little of either.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,9 +16,13 @@ use crate::pages::{PAGE, Region};
 /// Events that are looked at of one site: the first.
 const SITE_EVENTS_MAX: u32 = 1 << 10;
 
-/// Blocks of shadow that are cleared one by one, 16 KiB and 0.3 us each; of more, the system takes back
+/// Blocks of shadow that are cleared one by one, a page and 0.1 us each; of more, the system takes back
 /// all pages.
-const CLEARED_MAX: usize = 1 << 10;
+const CLEARED_MAX: usize = 1 << 12;
+
+/// Counters that are looked at in the time that it takes to read an event: with so many times as many events as
+/// that, all are cleared.
+const COUNTERS_PER_EVENT: usize = 16;
 
 /// Which bytes of an input a run depends on, where, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +87,17 @@ impl DependenceLimits {
 pub(crate) struct Labels {
     pub(crate) memory: Arc<Region>,
     /// Of each of the guest's memories.
-    pub(crate) shadows: Vec<Arc<Region>>,
+    pub(crate) shadows: Vec<Shadow>,
     pub(crate) layout: LabelLayout,
+}
+
+/// The labels of the bytes of a memory.
+#[derive(Clone)]
+pub(crate) struct Shadow {
+    /// Four bytes for each.
+    pub(crate) labels: Arc<Region>,
+    /// A byte for each of its blocks, see [`labels::TOUCHED_SHIFT`].
+    pub(crate) touched: Arc<Region>,
 }
 
 impl Labels {
@@ -116,6 +130,13 @@ impl Labels {
         for (word, index) in words.iter_mut().zip(from..) {
             *word = labels::of_byte(index);
         }
+        if let (Some(shadow), 1..) = (self.shadows.first(), bytes) {
+            let block = |byte: u32| (4 * byte as usize) >> labels::TOUCHED_SHIFT;
+            let (first, last) = (block(address), block(address + bytes - 1));
+            for block in first..=last {
+                shadow.touched.write(block, &[1]);
+            }
+        }
     }
 
     /// What lies there has no labels.
@@ -127,7 +148,9 @@ impl Labels {
     pub(crate) fn at(&self, address: u32, bytes: u32) -> Vec<u32> {
         let end = 4 * (u64::from(address) + u64::from(bytes));
         match self.shadows.first() {
-            Some(shadow) if end <= shadow.size() as u64 => self.words(address, bytes).to_vec(),
+            Some(shadow) if end <= shadow.labels.size() as u64 => {
+                self.words(address, bytes).to_vec()
+            }
             _ => Vec::new(),
         }
     }
@@ -139,21 +162,20 @@ impl Labels {
 
     fn words(&self, address: u32, bytes: u32) -> &mut [u32] {
         match self.shadows.first() {
-            Some(shadow) => shadow.words(4 * address as usize, bytes as usize),
+            Some(shadow) => shadow.labels.words(4 * address as usize, bytes as usize),
             None => &mut [],
         }
     }
 
     /// What was recorded, of an input of so many bytes.
     pub(crate) fn read(&self, outcome: Outcome, input_bytes: u32) -> Dependences {
-        let end = self.word(labels::EVENTS_END) as usize;
-        let mut bytes = &self.memory.bytes(0, end)[labels::EVENT_LIST as usize..];
+        let mut bytes = self.recorded();
         let mut sets = self.sets(input_bytes);
         let mut found = Vec::with_capacity(self.word(labels::EVENTS) as usize);
         while let Some((event, size)) = Event::read(bytes) {
             bytes = &bytes[size..];
             found.push(DependenceEvent {
-                site: (event.counter - self.layout.counters) / 4,
+                site: self.site(&event) as u32,
                 outcome: event.outcome,
                 left: event.operands[0],
                 right: event.operands[1],
@@ -173,8 +195,18 @@ impl Labels {
         }
     }
 
+    /// The events, one after the other.
+    fn recorded(&self) -> &[u8] {
+        let end = self.word(labels::EVENTS_END) as usize;
+        &self.memory.bytes(0, end)[labels::EVENT_LIST as usize..]
+    }
+
+    fn site(&self, event: &Event) -> usize {
+        (event.counter - self.layout.counters) as usize / 4
+    }
+
     /// Of each site how often it was to record something.
-    fn counts(&self) -> &[u32] {
+    fn counts(&self) -> &mut [u32] {
         let (first, end) = (self.layout.counters, self.layout.end);
         self.memory
             .words(first as usize, (end - first) as usize / 4)
@@ -195,21 +227,37 @@ impl Labels {
     /// Nothing has a label any more. `marks` say what was written of each memory of the guest's.
     pub(crate) fn clear(&self, guests: &[Arc<Region>], marks: &[Arc<Region>]) {
         let part = |from: u32, bytes: u32| self.memory.words(from as usize, bytes as usize / 4);
-        let [near, far] = labels::PASSING_BYTES;
-        clear(part(labels::PASSING, near));
-        clear(part(0, far));
+        for passing in self.layout.passing() {
+            clear(part(passing.start, passing.end - passing.start));
+        }
         clear(part(labels::KNOWN_FEW, labels::KNOWN_FEW_BYTES));
         if self.word(labels::KNOWN_AT) != labels::KNOWN_FEW {
             clear(part(labels::KNOWN_MANY, labels::KNOWN_MANY_BYTES));
         }
         let layout = self.layout;
-        clear(part(layout.globals, layout.end - layout.globals));
+        clear(part(layout.globals, layout.counters - layout.globals));
+        self.clear_counts();
         if self.word(labels::NODES) > 0 {
             let slots = 1 << (32 - self.word(labels::SLOTS_SHIFT));
             part(labels::SLOTS, slots << self.word(labels::SLOT_SHIFT)).fill(0);
         }
         for ((shadow, guest), marks) in self.shadows.iter().zip(guests).zip(marks) {
-            clear_marked(shadow, marks, guest.size().div_ceil(PAGE));
+            clear_touched(shadow, marks, guest.size().div_ceil(PAGE));
+        }
+    }
+
+    /// No site has counted anything. A site that has is that of an event, unless there was no room for one.
+    fn clear_counts(&self) {
+        let counts = self.counts();
+        let events = self.word(labels::EVENTS) as usize;
+        let has_all = self.word(labels::DROPPED) == 0 && self.word(labels::SITE_EVENTS_MAX) > 0;
+        if !has_all || events > counts.len() / COUNTERS_PER_EVENT {
+            return clear(counts);
+        }
+        let mut bytes = self.recorded();
+        while let Some((event, size)) = Event::read(bytes) {
+            bytes = &bytes[size..];
+            counts[self.site(&event)] = 0;
         }
     }
 }
@@ -223,19 +271,36 @@ fn clear(words: &mut [u32]) {
     }
 }
 
-/// Bytes of shadow for a page.
-const SHADOW_PAGE: usize = 4 * PAGE;
+/// Blocks of shadow for a page.
+const SHADOW_BLOCKS: usize = (4 * PAGE) >> labels::TOUCHED_SHIFT;
+const _: () = assert!(SHADOW_BLOCKS == 4, "a word of them is read at once");
 
-/// `blocks` are those that the guest's memory has.
-fn clear_marked(shadow: &Region, marks: &Region, blocks: usize) {
-    let blocks = blocks.min(shadow.size() / SHADOW_PAGE).min(marks.size());
-    let marks = marks.bytes(0, blocks);
-    let marked = || (0..blocks).filter(|block| marks[*block] != 0);
-    if marked().count() > CLEARED_MAX {
-        shadow.discard();
-        return;
-    }
-    for block in marked() {
-        clear(shadow.words(block * SHADOW_PAGE, SHADOW_PAGE / 4));
+/// Clears what was touched among the first `blocks` of the guest's pages. Where labels are, the guest has written:
+/// only what lies below marks is looked at.
+fn clear_touched(shadow: &Shadow, marks: &Region, blocks: usize) {
+    const BLOCK: usize = 1 << labels::TOUCHED_SHIFT;
+    let labels = &shadow.labels;
+    let blocks = (blocks.min(marks.size())).min(labels.size() / BLOCK / SHADOW_BLOCKS);
+    let touched = shadow.touched.words(0, blocks);
+    let marks = marks.words(0, blocks.div_ceil(4));
+    let marked = || (0..).zip(&*marks).filter(|(_, marks)| **marks != 0);
+    let pages = marked().flat_map(|(n, _)| 4 * n..(4 * n + 4).min(blocks));
+    let mut room = CLEARED_MAX;
+    for page in pages {
+        if touched[page] == 0 {
+            continue;
+        }
+        let which = touched[page].to_le_bytes();
+        touched[page] = 0;
+        for (block, _) in which.iter().enumerate().filter(|(_, which)| **which != 0) {
+            if room == 0 {
+                labels.discard();
+                return clear(touched);
+            }
+            room -= 1;
+            labels
+                .words((page * SHADOW_BLOCKS + block) * BLOCK, BLOCK / 4)
+                .fill(0);
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::ending::imported_functions;
 use crate::error::SandboxError;
 use crate::heap::Heap;
 use crate::host::Host;
-use crate::labels::{DependenceLimits, Labels};
+use crate::labels::{DependenceLimits, Labels, Shadow};
 use crate::memory::{Plan, with_plan};
 use crate::pages::Region;
 use crate::program::{EntryKind, Program};
@@ -83,10 +83,14 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
     let (_, side) = find("__sandglass_side").expect("every program has a side memory");
     let shadow = find("__sandglass_shadow").map(|(_, region)| region);
     let labels = find("__sandglass_labels").map(|(_, memory)| {
-        let shadows = (0..).map_while(|n| find(&format!("__sandglass_shadow_{n}")));
+        let shadows = (0..).map_while(|n| {
+            let (_, labels) = find(&format!("__sandglass_shadow_{n}"))?;
+            let (_, touched) = find(&format!("__sandglass_touched_{n}"))?;
+            Some(Shadow { labels, touched })
+        });
         let labels = Labels {
             memory,
-            shadows: shadows.map(|(_, region)| region).collect(),
+            shadows: shadows.collect(),
             layout: program.map.labels,
         };
         labels.begin(DependenceLimits::STANDARD);

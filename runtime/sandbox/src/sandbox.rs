@@ -344,7 +344,11 @@ impl Sandbox {
         };
         let guests = of(&mut live.regions.iter());
         let labels = live.store.data().labels.iter();
-        let labels = labels.flat_map(|labels| labels.shadows.iter().chain([&labels.memory]));
+        let labels = labels.flat_map(|labels| {
+            let shadows = labels.shadows.iter();
+            let shadows = shadows.flat_map(|shadow| [&shadow.labels, &shadow.touched]);
+            shadows.chain([&labels.memory])
+        });
         let ours = live.marks.iter().chain([&live.side]).chain(labels);
         (guests, guests + of(&mut ours.into_iter()))
     }

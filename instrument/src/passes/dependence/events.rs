@@ -31,13 +31,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Records something at a new site if one of the labels is one. `operands` leaves the outcome, left
-    /// and right on the stack.
+    /// Records something at a new site if one of the labels is one. `outcome` leaves what came out on the
+    /// stack, an i32, and `operands` left and right.
     pub(super) fn event(
         &mut self,
         code: &mut Code,
         site: (InstrLocId, SiteKind, Relation, u8),
         labels: [Label; 2],
+        outcome: impl FnOnce(&mut Code),
         operands: impl FnOnce(&mut Code),
     ) {
         let (loc, kind, relation, width) = site;
@@ -52,10 +53,11 @@ impl Walk<'_> {
             return;
         }
         let mut kept = Code::default();
-        kept.i32(counter);
+        outcome(&mut kept);
+        above(&mut kept);
+        kept.i64(counter.into()).bin(BinaryOp::I64Or);
         operands(&mut kept);
-        self.label(&mut kept, labels[0]);
-        self.label(&mut kept, labels[1]);
+        self.labels(&mut kept, labels);
         kept.call(self.pass.library.event);
         let mut record = Code::default();
         self.count(&mut record, counter);
@@ -74,6 +76,17 @@ impl Walk<'_> {
             _ => self.label(code, labels[1]),
         }
         self.when(code, record);
+    }
+
+    /// Code that leaves two labels on the stack, the first one below the other in an i64.
+    fn labels(&mut self, code: &mut Code, labels: [Label; 2]) {
+        self.label(code, labels[0]);
+        code.un(UnaryOp::I64ExtendUI32);
+        if labels[1] != Label::None {
+            self.label(code, labels[1]);
+            above(code);
+            code.bin(BinaryOp::I64Or);
+        }
     }
 
     /// Counts an event; leaves whether it is one of the first of its site.
@@ -112,6 +125,8 @@ impl Walk<'_> {
                     SiteKind::Switch => code.get(local),
                     _ => code.i32(0),
                 };
+            },
+            |code| {
                 code.get(local).un(UnaryOp::I64ExtendUI32).i64(0);
             },
         );
@@ -173,6 +188,8 @@ impl Walk<'_> {
             labels,
             |code| {
                 code.get(outcome);
+            },
+            |code| {
                 widen(code.get(a), ty);
                 widen(code.get(b), ty);
             },
@@ -202,11 +219,18 @@ impl Walk<'_> {
             let outcome = self.scratch(Use::Outcome, ValType::I32);
             code.tee(a).op_at(ir::Unop { op }, loc).tee(outcome);
             let site = (loc, SiteKind::Compare, Relation::Eq, operators::width(ty));
-            self.event(code, site, [value.label, Label::None], |code| {
-                code.get(outcome);
-                widen(code.get(a), ty);
-                code.i64(0);
-            });
+            self.event(
+                code,
+                site,
+                [value.label, Label::None],
+                |code| {
+                    code.get(outcome);
+                },
+                |code| {
+                    widen(code.get(a), ty);
+                    code.i64(0);
+                },
+            );
         }
         if decides(rest) {
             self.stack.push(Value::PLAIN);
@@ -215,6 +239,18 @@ impl Walk<'_> {
         }
         self.stack.last_mut().expect("pushed").compared = true;
     }
+}
+
+/// The outcome of what has none.
+pub(super) fn nothing(code: &mut Code) {
+    code.i32(0);
+}
+
+/// Makes the i32 on the stack the upper half of an i64.
+pub(super) fn above(code: &mut Code) {
+    code.un(UnaryOp::I64ExtendUI32)
+        .i64(32)
+        .bin(BinaryOp::I64Shl);
 }
 
 /// Does what follows only decide by the value, so that nobody asks for its label?

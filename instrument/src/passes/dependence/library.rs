@@ -14,6 +14,15 @@ use crate::emit::{body_mut, sequence};
 /// `library.wat`, compiled; a test compares the two.
 const WASM: &[u8] = include_bytes!("library.wasm");
 
+/// Memories of ours for one of the guest's.
+#[derive(Clone, Copy)]
+pub(super) struct Shadow {
+    /// A label for each byte.
+    pub(super) labels: MemoryId,
+    /// Where labels were written, see [`crate::labels::TOUCHED_SHIFT`].
+    pub(super) touched: MemoryId,
+}
+
 /// The library in a module; `a` and `b` are labels, `at` is an address in the shadow memory.
 #[derive(Clone, Copy)]
 pub(super) struct Library {
@@ -27,6 +36,10 @@ pub(super) struct Library {
     pub(super) store: FunctionId,
     /// `(at, a, count)`: the same label for all.
     pub(super) fill: FunctionId,
+    /// `(to, from, bytes)`: copies so many bytes of the shadow.
+    pub(super) copy: FunctionId,
+    /// `(at, bytes)`: notes that labels were written to so many bytes of the shadow, at least one.
+    pub(super) touch: FunctionId,
     /// `(at, bytes) -> i32`: is any of so many bytes of the shadow something?
     pub(super) any: FunctionId,
     /// `(at, bytes)`: takes the labels of so many bytes of the shadow away.
@@ -45,15 +58,15 @@ pub(super) struct Library {
     pub(super) extend: FunctionId,
     /// `(a, b, count) -> a`
     pub(super) bitwise: FunctionId,
-    /// `(counter, outcome, left: i64, right: i64, a, b)`: it is counted already.
+    /// `(counter | outcome << 32, left, right, a | b << 32)`, all i64: it is counted already.
     pub(super) event: FunctionId,
-    /// `(counter, address, a, loaded, low, size) -> a`
+    /// `(counter, address, a | loaded << 32: i64, low | size << 32: i64) -> a`
     pub(super) index: FunctionId,
 }
 
 impl Library {
-    /// Copies the library into `module`, to work on these two memories.
-    pub(super) fn add(module: &mut Module, labels: MemoryId, shadow: MemoryId) -> Library {
+    /// Copies the library into `module`, to work on these memories.
+    pub(super) fn add(module: &mut Module, labels: MemoryId, shadow: Shadow) -> Library {
         let library = Module::from_buffer(WASM).expect("the library is checked in");
         let mut copy = Copy {
             functions: BTreeMap::new(),
@@ -61,10 +74,10 @@ impl Library {
         };
         for import in library.imports.iter() {
             if let ImportKind::Memory(memory) = import.kind {
-                let own = if import.name == "labels" {
-                    labels
-                } else {
-                    shadow
+                let own = match &*import.name {
+                    "labels" => labels,
+                    "shadow" => shadow.labels,
+                    _ => shadow.touched,
                 };
                 copy.memories.insert(memory, own);
             }
@@ -119,6 +132,8 @@ impl Library {
             load: find("load"),
             store: find("store"),
             fill: find("fill"),
+            copy: find("copy"),
+            touch: find("touch"),
             any: find("any"),
             clear: find("clear"),
             byte: find("byte"),
@@ -169,6 +184,7 @@ impl Copy {
                 | Instr::LocalSet(ir::LocalSet { local })
                 | Instr::LocalTee(ir::LocalTee { local }) => *local = local_of(module, *local),
                 Instr::Load(ir::Load { memory, .. })
+                | Instr::LoadSimd(ir::LoadSimd { memory, .. })
                 | Instr::Store(ir::Store { memory, .. })
                 | Instr::MemoryFill(ir::MemoryFill { memory }) => *memory = self.memories[memory],
                 Instr::MemoryCopy(ir::MemoryCopy { src, dst }) => {

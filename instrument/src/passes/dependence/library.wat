@@ -3,6 +3,20 @@
 (module
   (import "sandglass" "labels" (memory $labels 1))
   (import "sandglass" "shadow" (memory $shadow 1))
+  (import "sandglass" "touched" (memory $touched 1))
+
+  ;; Notes that labels were written to so many bytes of the shadow, at least one.
+  (func $touch (export "touch") (param $at i32) (param $bytes i32)
+    (local $block i32) (local $last i32)
+    (local.set $block (i32.shr_u (local.get $at) (i32.const {TOUCHED_SHIFT})))
+    (local.set $last (i32.shr_u
+      (i32.sub (i32.add (local.get $at) (local.get $bytes)) (i32.const 1))
+      (i32.const {TOUCHED_SHIFT})))
+    (loop $next
+      (i32.store8 $touched (local.get $block) (i32.const 1))
+      (br_if $next (i32.le_u
+        (local.tee $block (i32.add (local.get $block) (i32.const 1)))
+        (local.get $last)))))
 
   ;; The set of input bytes of a label, lanes forgotten.
   (func $set (export "set") (param $a i32) (result i32)
@@ -166,12 +180,27 @@
         (local.tee $node (i32.add (local.get $node) (local.get $granules)))
         (i32.load $labels offset={NEXT} (i32.const 0))))))
 
-  ;; The node of two labels: the one that there is, or a new one.
+  ;; The node of two labels: the one that there is, or a new one. What `slot`, `node` and `after` do is
+  ;; written out: half of what is recorded comes by here.
   (func $pair (param $left i32) (param $right i32) (result i32)
     (local $slot i32) (local $label i32) (local $at i32)
-    (local.set $slot (call $slot (call $pair_hash (local.get $left) (local.get $right))))
+    (local $slots_shift i32) (local $slot_shift i32) (local $mask i32)
+    (local.set $slots_shift (i32.load $labels offset={SLOTS_SHIFT} (i32.const 0)))
+    (local.set $slot_shift (i32.load $labels offset={SLOT_SHIFT} (i32.const 0)))
+    ;; The bits of a slot in the four bytes that are read.
+    (local.set $mask (i32.shr_u (i32.const -1)
+      (i32.sub (i32.const 32) (i32.shl (i32.const 8) (local.get $slot_shift)))))
+    (local.set $slot (i32.add
+      (i32.mul (local.get $left) (i32.const 0x9e3779b1))
+      (i32.mul (local.get $right) (i32.const 0xc2b2ae35))))
+    (local.set $slot (i32.shr_u
+      (i32.mul
+        (i32.xor (local.get $slot) (i32.shr_u (local.get $slot) (i32.const 15)))
+        (i32.const 0x85ebca6b))
+      (local.get $slots_shift)))
     (loop $probe
-      (local.set $label (call $node (local.get $slot)))
+      (local.set $label (i32.and (local.get $mask)
+        (i32.load $labels offset={SLOTS} (i32.shl (local.get $slot) (local.get $slot_shift)))))
       (if (local.get $label)
         (then
           (local.set $at (i32.shl (local.get $label) (i32.const 3)))
@@ -179,7 +208,9 @@
               (i32.eq (i32.load $labels offset={ARENA} (local.get $at)) (local.get $left))
               (i32.eq (i32.load $labels offset={ARENA_4} (local.get $at)) (local.get $right)))
             (then (return (local.get $label))))
-          (local.set $slot (call $after (local.get $slot)))
+          (local.set $slot (i32.and
+            (i32.add (local.get $slot) (i32.const 1))
+            (i32.shr_u (i32.const -1) (local.get $slots_shift))))
           (br $probe))))
     (local.set $label (call $allocate (i32.const 1)))
     (if (i32.eqz (local.get $label))
@@ -192,7 +223,7 @@
 
   ;; The union of two labels.
   (func $join (export "join") (param $a i32) (param $b i32) (result i32)
-    (local $left i32) (local $right i32) (local $both i32)
+    (local $left i32) (local $right i32) (local $both i32) (local $a_last i32) (local $b_last i32)
     (if (i32.lt_s (local.get $a) (i32.const 0))
       (then (local.set $a (call $set (local.get $a)))))
     (if (i32.lt_s (local.get $b) (i32.const 0))
@@ -201,6 +232,29 @@
       (then (return (local.get $a))))
     (if (i32.eqz (local.get $a))
       (then (return (local.get $b))))
+    ;; Two ranges that touch are one, mostly a short one.
+    (if (i32.and (i32.and (local.get $a) (local.get $b)) (i32.const {RANGE}))
+      (then
+        (local.set $left (i32.and (local.get $a) (i32.const {BASE})))
+        (local.set $right (i32.and (local.get $b) (i32.const {BASE})))
+        (local.set $a_last (i32.add (local.get $left)
+          (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 0xff))))
+        (local.set $b_last (i32.add (local.get $right)
+          (i32.and (i32.shr_u (local.get $b) (i32.const {LENGTH_SHIFT})) (i32.const 0xff))))
+        (if (i32.and
+            (i32.le_u (local.get $left) (i32.add (local.get $b_last) (i32.const 1)))
+            (i32.le_u (local.get $right) (i32.add (local.get $a_last) (i32.const 1))))
+          (then
+            (local.set $left (select (local.get $left) (local.get $right)
+              (i32.lt_u (local.get $left) (local.get $right))))
+            (local.set $both (i32.sub
+              (select (local.get $a_last) (local.get $b_last)
+                (i32.gt_u (local.get $a_last) (local.get $b_last)))
+              (local.get $left)))
+            (if (i32.le_u (local.get $both) (i32.const 0xff))
+              (then (return (i32.or
+                (i32.or (i32.const {RANGE}) (local.get $left))
+                (i32.shl (local.get $both) (i32.const {LENGTH_SHIFT}))))))))))
     (if (i32.or
         (i32.eq (local.get $a) (i32.const {EVERYTHING}))
         (i32.eq (local.get $b) (i32.const {EVERYTHING})))
@@ -422,12 +476,46 @@
 
   ;; Gives `count` bytes of memory their labels.
   (func (export "store") (param $at i32) (param $a i32) (param $count i32)
-    (local $i i32)
-    (call $unpack (local.get $a) (local.get $count))
+    (local $i i32) (local $n v128) (local $first v128) (local $last v128)
+    ;; As `touch` does: they lie in one block or two.
+    (i32.store8 $touched (i32.shr_u (local.get $at) (i32.const {TOUCHED_SHIFT})) (i32.const 1))
+    (i32.store8 $touched
+      (i32.shr_u
+        (i32.add (local.get $at) (i32.sub (i32.shl (local.get $count) (i32.const 2)) (i32.const 1)))
+        (i32.const {TOUCHED_SHIFT}))
+      (i32.const 1))
     (if (i32.eq (local.get $count) (i32.const 2))
       (then
+        (call $unpack (local.get $a) (local.get $count))
         (i64.store $shadow (local.get $at) (i64.load $labels offset={LANES} (i32.const 0)))
         (return)))
+    (if (i32.ge_s (local.get $a) (i32.const 0))
+      (then
+        (local.set $first (i32x4.splat (local.get $a)))
+        (loop $next
+          (v128.store $shadow (local.get $at) (local.get $first))
+          (local.set $at (i32.add (local.get $at) (i32.const 16)))
+          (br_if $next (local.tee $count (i32.sub (local.get $count) (i32.const 4)))))
+        (return)))
+    ;; Bytes of the input as they are: see `four`.
+    (if (i32.and (local.get $a) (i32.const {RANGE}))
+      (then
+        (local.set $n (i32x4.sub
+          (v128.const i32x4 0 1 2 3)
+          (i32x4.splat (i32.and (i32.shr_u (local.get $a) (i32.const {POSITION_SHIFT})) (i32.const 15)))))
+        (local.set $first (i32x4.splat (i32.or (i32.const {RANGE})
+          (i32.and (local.get $a) (i32.const {BASE})))))
+        (local.set $last (i32x4.splat
+          (i32.and (i32.shr_u (local.get $a) (i32.const {LENGTH_SHIFT})) (i32.const 15))))
+        (loop $next
+          (v128.store $shadow (local.get $at) (v128.and
+            (i32x4.add (local.get $n) (local.get $first))
+            (i32x4.le_u (local.get $n) (local.get $last))))
+          (local.set $n (i32x4.add (local.get $n) (v128.const i32x4 4 4 4 4)))
+          (local.set $at (i32.add (local.get $at) (i32.const 16)))
+          (br_if $next (local.tee $count (i32.sub (local.get $count) (i32.const 4)))))
+        (return)))
+    (call $unpack (local.get $a) (local.get $count))
     (loop $next
       (v128.store $shadow (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2)))
         (v128.load $labels offset={LANES} (i32.shl (local.get $i) (i32.const 2))))
@@ -461,9 +549,53 @@
     (if (call $any (local.get $at) (local.get $bytes))
       (then (memory.fill $shadow (local.get $at) (i32.const 0) (local.get $bytes)))))
 
+  ;; Copies so many bytes of the shadow, a multiple of four. What has no label in either place is not written.
+  (func (export "copy") (param $to i32) (param $from i32) (param $bytes i32)
+    (local $start i32) (local $length i32) (local $some v128) (local $any v128)
+    ;; Little, and none of it written before it is read: here, for a call of the engine takes longer.
+    (if (i32.and
+        (i32.le_u (local.get $bytes) (i32.const 1024))
+        (i32.ge_u (i32.sub (local.get $to) (local.get $from)) (local.get $bytes)))
+      (then
+        (local.set $start (local.get $to))
+        (local.set $length (local.get $bytes))
+        (block $end
+          (block $tail
+            (loop $next
+              (br_if $tail (i32.lt_u (local.get $bytes) (i32.const 16)))
+              (local.set $some (v128.load $shadow (local.get $from)))
+              (local.set $any (v128.or (local.get $any) (local.get $some)))
+              (if (v128.any_true (v128.or (local.get $some) (v128.load $shadow (local.get $to))))
+                (then (v128.store $shadow (local.get $to) (local.get $some))))
+              (local.set $to (i32.add (local.get $to) (i32.const 16)))
+              (local.set $from (i32.add (local.get $from) (i32.const 16)))
+              (local.set $bytes (i32.sub (local.get $bytes) (i32.const 16)))
+              (br $next)))
+          (loop $next
+            (br_if $end (i32.eqz (local.get $bytes)))
+            (local.set $some (v128.load32_zero $shadow (local.get $from)))
+            (local.set $any (v128.or (local.get $any) (local.get $some)))
+            (if (v128.any_true (v128.or (local.get $some) (v128.load32_zero $shadow (local.get $to))))
+              (then (i32.store $shadow (local.get $to) (i32x4.extract_lane 0 (local.get $some)))))
+            (local.set $to (i32.add (local.get $to) (i32.const 4)))
+            (local.set $from (i32.add (local.get $from) (i32.const 4)))
+            (local.set $bytes (i32.sub (local.get $bytes) (i32.const 4)))
+            (br $next)))
+        (if (v128.any_true (local.get $any))
+          (then (call $touch (local.get $start) (local.get $length))))
+        (return)))
+    (if (i32.or
+        (call $any (local.get $from) (local.get $bytes))
+        (call $any (local.get $to) (local.get $bytes)))
+      (then
+        (memory.copy $shadow $shadow (local.get $to) (local.get $from) (local.get $bytes))
+        (call $touch (local.get $to) (local.get $bytes)))))
+
   ;; Gives `count` bytes of memory one label.
   (func (export "fill") (param $at i32) (param $a i32) (param $count i32)
     (local.set $a (call $byte (local.get $a)))
+    (if (local.get $count)
+      (then (call $touch (local.get $at) (i32.shl (local.get $count) (i32.const 2)))))
     (loop $next
       (if (local.get $count)
         (then
@@ -601,63 +733,72 @@
         (local.get $count))))
     (call $pack (local.get $count)))
 
-  ;; Writes an operand in as few bytes as there is a code for: 0, 1, 4 or 8. Where it ends, and the code.
-  (func $number (param $at i32) (param $value i64) (result i32 i32)
-    (if (i64.eqz (local.get $value))
-      (then (return (local.get $at) (i32.const 0))))
-    (i64.store $labels (local.get $at) (local.get $value))
-    (if (i64.lt_u (local.get $value) (i64.const 0x100))
-      (then (return (i32.add (local.get $at) (i32.const 1)) (i32.const 1))))
-    (if (i64.lt_u (local.get $value) (i64.const 0x100000000))
-      (then (return (i32.add (local.get $at) (i32.const 4)) (i32.const 2))))
-    (return (i32.add (local.get $at) (i32.const 8)) (i32.const 3)))
-
-  ;; Writes a label: none in no byte, a node or a byte of the input in two if its number fits, else in four.
-  ;; Where it ends, and the code.
-  (func $name (param $at i32) (param $label i32) (result i32 i32)
-    (if (i32.eqz (local.get $label))
-      (then (return (local.get $at) (i32.const 0))))
-    (i32.store $labels (local.get $at) (local.get $label))
-    (if (i32.le_u (local.get $label) (i32.const 0xffff))
-      (then (return (i32.add (local.get $at) (i32.const 2)) (i32.const 1))))
-    (if (i32.eq (i32.and (local.get $label) (i32.const 0x7fff0000)) (i32.const {RANGE}))
-      (then (return (i32.add (local.get $at) (i32.const 2)) (i32.const 2))))
-    (return (i32.add (local.get $at) (i32.const 4)) (i32.const 3)))
-
-  ;; Records what an operator was given; `counter` is the address of its counter. What was recorded lately
-  ;; with all the same is not recorded again, unless repeats are wanted.
+  ;; Records what an operator was given: its site, which is the address of its counter and, above that, the outcome;
+  ;; the operands; and their labels, the left one below. What was recorded lately with all the same is not
+  ;; recorded again, unless repeats are wanted. Four parameters: of more, an engine passes some in memory, and
+  ;; a quarter of the time went there.
   (func $event (export "event")
-    (param $counter i32) (param $outcome i32) (param $left i64) (param $right i64) (param $a i32) (param $b i32)
-    (local $start i32) (local $end i32) (local $head i32) (local $code i32) (local $known i32) (local $other i32)
-    (local $i i32)
+    (param $site i64) (param $left i64) (param $right i64) (param $labels i64)
+    (local $counter i32) (local $outcome i32) (local $a i32) (local $b i32)
+    (local $start i32) (local $head i32) (local $code i32) (local $known i32) (local $other i32)
+    (local $a_size i32) (local $b_size i32) (local $left_size i32) (local $right_size i32)
+    (local $b_at i32) (local $left_at i32) (local $right_at i32)
     (if (i32.ge_u (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {EVENTS_MAX}))
       (then
         (i32.store $labels offset={DROPPED} (i32.const 0)
           (i32.add (i32.load $labels offset={DROPPED} (i32.const 0)) (i32.const 1)))
         (return)))
-    (local.set $start (i32.load $labels offset={EVENTS_END} (i32.const 0)))
+    (local.set $counter (i32.wrap_i64 (local.get $site)))
+    (local.set $outcome (i32.wrap_i64 (i64.shr_u (local.get $site) (i64.const 32))))
+    (local.set $a (i32.wrap_i64 (local.get $labels)))
+    (local.set $b (i32.wrap_i64 (i64.shr_u (local.get $labels) (i64.const 32))))
     (local.set $head (i32.or
       (i32.shr_u (i32.sub (local.get $counter) (i32.const {HEADER})) (i32.const 2))
       (i32.shl
         (select (i32.const 2) (local.get $outcome) (i32.gt_u (local.get $outcome) (i32.const 1)))
         (i32.const 30))))
-    (call $name (i32.add (local.get $start) (i32.const 4)) (local.get $a))
-    (local.set $code)
-    (local.set $end)
+    ;; A label in as few bytes as there is a code for: none in 0, a node or a byte of the input in 2 if its
+    ;; number fits, else in 4. No branches: which it is follows no pattern.
+    (local.set $code (select
+      (i32.ne (local.get $a) (i32.const 0))
+      (i32.sub (i32.const 3) (i32.eq (i32.and (local.get $a) (i32.const 0x7fff0000)) (i32.const {RANGE})))
+      (i32.le_u (local.get $a) (i32.const 0xffff))))
+    (local.set $a_size (i32.and (i32.const 7)
+      (i32.shr_u (i32.const 0x4220) (i32.shl (local.get $code) (i32.const 2)))))
     (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 22))))
-    (call $name (local.get $end) (local.get $b))
-    (local.set $code)
-    (local.set $end)
+    (local.set $code (select
+      (i32.ne (local.get $b) (i32.const 0))
+      (i32.sub (i32.const 3) (i32.eq (i32.and (local.get $b) (i32.const 0x7fff0000)) (i32.const {RANGE})))
+      (i32.le_u (local.get $b) (i32.const 0xffff))))
+    (local.set $b_size (i32.and (i32.const 7)
+      (i32.shr_u (i32.const 0x4220) (i32.shl (local.get $code) (i32.const 2)))))
     (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 24))))
-    (call $number (local.get $end) (local.get $left))
-    (local.set $code)
-    (local.set $end)
+    ;; An operand in 0, 1, 4 or 8.
+    (local.set $code (i32.add (i32.add
+      (i64.ne (local.get $left) (i64.const 0))
+      (i64.gt_u (local.get $left) (i64.const 0xff)))
+      (i64.gt_u (local.get $left) (i64.const 0xffffffff))))
+    (local.set $left_size (i32.and (i32.const 15)
+      (i32.shr_u (i32.const 0x8410) (i32.shl (local.get $code) (i32.const 2)))))
     (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 26))))
-    (call $number (local.get $end) (local.get $right))
-    (local.set $code)
-    (local.set $end)
-    (i32.store $labels (local.get $start)
-      (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 28))))
+    (local.set $code (i32.add (i32.add
+      (i64.ne (local.get $right) (i64.const 0))
+      (i64.gt_u (local.get $right) (i64.const 0xff)))
+      (i64.gt_u (local.get $right) (i64.const 0xffffffff))))
+    (local.set $right_size (i32.and (i32.const 15)
+      (i32.shr_u (i32.const 0x8410) (i32.shl (local.get $code) (i32.const 2)))))
+    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 28))))
+    ;; Where each begins, from the start of the event.
+    (local.set $b_at (i32.add (local.get $a_size) (i32.const 4)))
+    (local.set $left_at (i32.add (local.get $b_at) (local.get $b_size)))
+    (local.set $right_at (i32.add (local.get $left_at) (local.get $left_size)))
+    (local.set $start (i32.load $labels offset={EVENTS_END} (i32.const 0)))
+    ;; It counts from when the end is moved. What is too much of one is written over by the next.
+    (i32.store $labels (local.get $start) (local.get $head))
+    (i32.store $labels offset=4 (local.get $start) (local.get $a))
+    (i32.store $labels (i32.add (local.get $start) (local.get $b_at)) (local.get $b))
+    (i64.store $labels (i32.add (local.get $start) (local.get $left_at)) (local.get $left))
+    (i64.store $labels (i32.add (local.get $start) (local.get $right_at)) (local.get $right))
     (if (i32.eqz (i32.load $labels offset={REPEATS} (i32.const 0)))
       (then
         (local.set $known (i32.add (i32.load $labels offset={KNOWN_AT} (i32.const 0)) (i32.shl
@@ -674,33 +815,42 @@
             (i32.load $labels offset={KNOWN_SHIFT} (i32.const 0)))
           (i32.const 2))))
         (local.set $other (i32.load $labels (local.get $known)))
-        (if (local.get $other)
+        ;; With the same head everything lies at the same places.
+        (if (i32.and
+            (i32.eq (i32.load $labels (local.get $other)) (local.get $head))
+            (i32.ne (local.get $other) (i32.const 0)))
           (then
-            (block $differs
-              (local.set $i (i32.const 0))
-              (loop $next
-                (if (i32.gt_u
-                    (i32.sub (local.get $end) (i32.add (local.get $start) (local.get $i)))
-                    (i32.const 8))
-                  (then
-                    (br_if $differs (i64.ne
-                      (i64.load $labels (i32.add (local.get $start) (local.get $i)))
-                      (i64.load $labels (i32.add (local.get $other) (local.get $i)))))
-                    (local.set $i (i32.add (local.get $i) (i32.const 8)))
-                    (br $next))))
-              ;; The last one to eight bytes.
-              (br_if $differs (i32.eqz (i64.eqz (i64.shl
-                (i64.xor
-                  (i64.load $labels (i32.add (local.get $start) (local.get $i)))
-                  (i64.load $labels (i32.add (local.get $other) (local.get $i))))
-                (i64.extend_i32_u (i32.sub
-                  (i32.const 64)
+            ;; Of each what is not in its bytes is shifted out, by half and half: no shift moves all bits.
+            (if (i64.eqz (i64.or
+                (i64.extend_i32_u (i32.or
                   (i32.shl
-                    (i32.sub (local.get $end) (i32.add (local.get $start) (local.get $i)))
-                    (i32.const 3))))))))
-              (i32.store $labels offset={REPEATED} (i32.const 0)
-                (i32.add (i32.load $labels offset={REPEATED} (i32.const 0)) (i32.const 1)))
-              (return))))
+                    (i32.shl
+                      (i32.xor (local.get $a) (i32.load $labels offset=4 (local.get $other)))
+                      (i32.sub (i32.const 16) (i32.shl (local.get $a_size) (i32.const 2))))
+                    (i32.sub (i32.const 16) (i32.shl (local.get $a_size) (i32.const 2))))
+                  (i32.shl
+                    (i32.shl
+                      (i32.xor (local.get $b)
+                        (i32.load $labels (i32.add (local.get $other) (local.get $b_at))))
+                      (i32.sub (i32.const 16) (i32.shl (local.get $b_size) (i32.const 2))))
+                    (i32.sub (i32.const 16) (i32.shl (local.get $b_size) (i32.const 2))))))
+                (i64.or
+                  (i64.shl
+                    (i64.shl
+                      (i64.xor (local.get $left)
+                        (i64.load $labels (i32.add (local.get $other) (local.get $left_at))))
+                      (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $left_size) (i32.const 2)))))
+                    (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $left_size) (i32.const 2)))))
+                  (i64.shl
+                    (i64.shl
+                      (i64.xor (local.get $right)
+                        (i64.load $labels (i32.add (local.get $other) (local.get $right_at))))
+                      (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $right_size) (i32.const 2)))))
+                    (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $right_size) (i32.const 2))))))))
+              (then
+                (i32.store $labels offset={REPEATED} (i32.const 0)
+                  (i32.add (i32.load $labels offset={REPEATED} (i32.const 0)) (i32.const 1)))
+                (return)))))
         (i32.store $labels (local.get $known) (local.get $start))
         ;; Of many events more are remembered.
         (if (i32.eq (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {KNOWN_FEW_EVENTS}))
@@ -709,22 +859,26 @@
             (i32.store $labels offset={KNOWN_SHIFT} (i32.const 0) (i32.const {KNOWN_MANY_SHIFT}))))))
     (i32.store $labels offset={EVENTS} (i32.const 0)
       (i32.add (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const 1)))
-    (i32.store $labels offset={EVENTS_END} (i32.const 0) (local.get $end)))
+    (i32.store $labels offset={EVENTS_END} (i32.const 0)
+      (i32.add (local.get $start) (i32.add (local.get $right_at) (local.get $right_size)))))
 
-  ;; Records an address with a label, and returns the label of what was loaded from there: its own,
-  ;; and that of the address if it lies in `low .. low + size`, where the module's data is.
+  ;; Records an address with a label, the lower one of `labels`, and returns the upper one, of what was loaded from
+  ;; there: with that of the address if it lies where the module's data is, from the lower half of `data` on, so
+  ;; many bytes as the upper one says.
   (func (export "index")
-    (param $counter i32) (param $address i32) (param $a i32) (param $loaded i32)
-    (param $low i32) (param $size i32) (result i32)
-    (local $count i32)
+    (param $counter i32) (param $address i32) (param $labels i64) (param $data i64) (result i32)
+    (local $count i32) (local $loaded i32)
     (if (local.get $counter)
       (then
         (i32.store $labels (local.get $counter)
           (local.tee $count (i32.add (i32.load $labels (local.get $counter)) (i32.const 1))))
         (if (i32.le_u (local.get $count) (i32.load $labels offset={SITE_EVENTS_MAX} (i32.const 0)))
-          (then (call $event (local.get $counter) (i32.const 0) (i64.extend_i32_u (local.get $address)) (i64.const 0)
-            (local.get $a) (i32.const 0))))))
-    (if (i32.lt_u (i32.sub (local.get $address) (local.get $low)) (local.get $size))
-      (then (return (call $join (local.get $loaded) (local.get $a)))))
+          (then (call $event (i64.extend_i32_u (local.get $counter)) (i64.extend_i32_u (local.get $address)) (i64.const 0)
+            (i64.and (local.get $labels) (i64.const 0xffffffff)))))))
+    (local.set $loaded (i32.wrap_i64 (i64.shr_u (local.get $labels) (i64.const 32))))
+    (if (i32.lt_u
+        (i32.sub (local.get $address) (i32.wrap_i64 (local.get $data)))
+        (i32.wrap_i64 (i64.shr_u (local.get $data) (i64.const 32))))
+      (then (return (call $join (local.get $loaded) (i32.wrap_i64 (local.get $labels))))))
     (local.get $loaded))
 )

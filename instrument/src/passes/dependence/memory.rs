@@ -18,9 +18,10 @@ use walrus::ir::{
 };
 use walrus::{LocalId, MemoryId, ValType};
 
+use super::events::{above, nothing};
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::Code;
-use crate::labels::{RANGE, Relation, SiteKind};
+use crate::labels::{RANGE, Relation, SiteKind, TOUCHED_SHIFT};
 
 /// Bytes of the label of a byte, as a shift.
 const LABEL_SHIFT: i32 = 2;
@@ -73,6 +74,7 @@ pub(super) fn operator(walk: &mut Walk, code: &mut Code, instr: Instr, loc: Inst
 struct Access {
     memory: MemoryId,
     shadow: MemoryId,
+    touched: MemoryId,
     address: LocalId,
     wide: bool,
     offset: u64,
@@ -167,9 +169,11 @@ fn access(walk: &mut Walk, code: &mut Code, memory: MemoryId, arg: MemArg, purpo
     let wide = walk.module.memories.get(memory).memory64;
     let address = walk.scratch(purpose, address_type(wide));
     code.tee(address);
+    let shadow = walk.pass.shadows[&memory].0;
     Access {
         memory,
-        shadow: walk.pass.shadows[&memory].0,
+        shadow: shadow.labels,
+        touched: shadow.touched,
         address,
         wide,
         offset: arg.offset,
@@ -244,10 +248,12 @@ fn index(
     let mut then = Code::default();
     then.i32(counter);
     access.guest_address(&mut then);
-    then.get(of_address);
+    then.get(of_address).un(UnaryOp::I64ExtendUI32);
     walk.label(&mut then, loaded.label);
-    then.i32(low.cast_signed()).i32(size.cast_signed());
-    then.call(walk.library().index);
+    above(&mut then);
+    then.bin(BinaryOp::I64Or);
+    let data = u64::from(size) << 32 | u64::from(low);
+    then.i64(data.cast_signed()).call(walk.library().index);
     let mut otherwise = Code::default();
     walk.label(&mut otherwise, loaded.label);
     code.get(of_address);
@@ -258,8 +264,7 @@ fn index(
 /// Records a labelled address.
 fn index_event(walk: &mut Walk, code: &mut Code, access: Access, address: Value, loc: InstrLocId) {
     let site = (loc, SiteKind::Index, Relation::None, 4);
-    walk.event(code, site, [address.label, Label::None], |code| {
-        code.i32(0);
+    walk.event(code, site, [address.label, Label::None], nothing, |code| {
         access.guest_address(code);
         code.un(UnaryOp::I64ExtendUI32).i64(0);
     });
@@ -276,28 +281,28 @@ fn store(walk: &mut Walk, code: &mut Code, access: Access, value: Value, bytes: 
         return clear(walk, code, access, bytes);
     }
     let library = walk.library_of(access.memory);
+    walk.label(code, value.label);
+    let (mut then, mut otherwise) = (Code::default(), Code::default());
     if bytes == 1 {
         let place = walk.scratch(Use::Count, ValType::I32);
-        access.whole_address(code);
-        code.i32(walk.pass.nowhere[&access.memory]);
-        walk.label(code, value.label);
-        access.any(code, 1);
-        code.bin(BinaryOp::I32Or).op(ir::Select { ty: None });
-        code.set(place).get(place);
-        walk.label(code, value.label);
+        access.whole_address(&mut then);
+        then.tee(place);
+        walk.label(&mut then, value.label);
         if !value.flat {
-            walk.if_in_lanes(code, value.label, |code| {
+            walk.if_in_lanes(&mut then, value.label, |code| {
                 code.call(library.byte);
             });
         }
-        code.store32(access.shadow, 0);
-        return;
+        then.store32(access.shadow, 0);
+        then.get(place)
+            .i32(TOUCHED_SHIFT.cast_signed())
+            .bin(BinaryOp::I32ShrU);
+        then.i32(1).store8(access.touched, 0);
+    } else {
+        access.whole_address(&mut then);
+        walk.label(&mut then, value.label);
+        then.i32(bytes.cast_signed()).call(library.store);
     }
-    walk.label(code, value.label);
-    let (mut then, mut otherwise) = (Code::default(), Code::default());
-    access.whole_address(&mut then);
-    walk.label(&mut then, value.label);
-    then.i32(bytes.cast_signed()).call(library.store);
     clear(walk, &mut otherwise, access, bytes);
     walk.if_else(code, then, otherwise);
 }
@@ -393,26 +398,39 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
     code.set(size).set(middle).tee(target);
     code.get(middle).get(size).op_at(instr, loc);
     let (size_value, middle_value, _) = (walk.pop(), walk.pop(), walk.pop());
-    let shadow = walk.pass.shadows[&to].0;
+    let shadow = walk.pass.shadows[&to].0.labels;
     let scaled = |code: &mut Code, local, wide| {
         narrow(code.get(local), wide);
         code.i32(LABEL_SHIFT).bin(BinaryOp::I32Shl);
     };
     match from {
+        Some(from) if from == to => {
+            scaled(code, target, to_wide);
+            scaled(code, middle, from_wide);
+            scaled(code, size, size_wide);
+            code.call(walk.library_of(to).copy);
+        }
         Some(from) => {
             // Between pages that never held a label, nothing is copied: they take no memory.
             let (src, other) = walk.pass.shadows[&from];
+            let library = walk.library_of(to);
             let mut copy = Code::default();
             scaled(&mut copy, target, to_wide);
             scaled(&mut copy, middle, from_wide);
             scaled(&mut copy, size, size_wide);
-            copy.op(ir::MemoryCopy { src, dst: shadow });
+            copy.op(ir::MemoryCopy {
+                src: src.labels,
+                dst: shadow,
+            });
+            scaled(&mut copy, target, to_wide);
+            scaled(&mut copy, size, size_wide);
+            copy.call(library.touch);
             scaled(code, middle, from_wide);
             scaled(code, size, size_wide);
             code.call(other.any);
             scaled(code, target, to_wide);
             scaled(code, size, size_wide);
-            code.call(walk.library_of(to).any).bin(BinaryOp::I32Or);
+            code.call(library.any).bin(BinaryOp::I32Or);
             walk.when(code, copy);
         }
         None => {
@@ -434,13 +452,19 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
         }
     }
     let site = (loc, SiteKind::Size, Relation::None, 4);
-    walk.event(code, site, [size_value.label, Label::None], |code| {
-        code.i32(0).get(size);
-        if !size_wide {
-            code.un(UnaryOp::I64ExtendUI32);
-        }
-        code.i64(0);
-    });
+    walk.event(
+        code,
+        site,
+        [size_value.label, Label::None],
+        nothing,
+        |code| {
+            code.get(size);
+            if !size_wide {
+                code.un(UnaryOp::I64ExtendUI32);
+            }
+            code.i64(0);
+        },
+    );
 }
 
 /// Bytes that are read, what they make, and how many bytes the value has.

@@ -6,6 +6,7 @@
 use walrus::ir::{self, BinaryOp, InstrLocId, UnaryOp};
 use walrus::{FunctionId, ValType};
 
+use super::events::nothing;
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::{Code, widen};
 use crate::labels::{Relation, SiteKind};
@@ -68,8 +69,7 @@ pub(super) fn binary(walk: &mut Walk, code: &mut Code, op: BinaryOp, loc: InstrL
         let divisor = walk.scratch(Use::Right, ty);
         code.tee(divisor);
         let site = (loc, SiteKind::Divide, Relation::None, width(ty));
-        walk.event(code, site, [right.label, Label::None], |code| {
-            code.i32(0);
+        walk.event(code, site, [right.label, Label::None], nothing, |code| {
             widen(code.get(divisor), ty);
             code.i64(0);
         });
