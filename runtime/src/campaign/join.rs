@@ -4,8 +4,8 @@
 //! was found here, on its way to them. Other threads do the speaking (`join/link.rs`), through bounded
 //! queues and at a pace (`join/pace.rs`); where there is no room the rest stays in the corpus and is offered later. An entry is offered
 //! in the form that it has when it has been in the corpus for a while, because most are trimmed at once,
-//! and with what that form covers; those that got shorter by a quarter afterwards are offered once more when the
-//! campaign leaves. What came from others is not offered back.
+//! and with what that form covers; those that got shorter afterwards are offered once more when the campaign
+//! leaves. What came from others is not offered back.
 //!
 //! ```text
 //!            import ◀── news ◀──┐
@@ -234,8 +234,8 @@ impl Join {
         let is_ours =
             |id: &TestcaseId| is_refill || engine.corpus().get(*id).reason != Reason::Imported;
         let is_new = |id: &TestcaseId| {
-            let told = self.forms.get(id.index()).copied().flatten();
-            told.is_none_or(|told| is_news(told, form(engine.corpus().get(*id))))
+            let before = self.forms.get(id.index()).copied().flatten();
+            before != Some(form(engine.corpus().get(*id)))
         };
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
         ids.filter(is_ours).filter(is_new).take(most).collect()
@@ -359,14 +359,6 @@ fn form(testcase: &Testcase) -> Form {
     let choices = testcase.choices.as_deref();
     let drawn = choices.map_or(0, |choices| choices.nodes.len() + choices.payload.len());
     (testcase.target_input().len() + drawn, testcase.fuel)
-}
-
-/// Whether a testcase is told again: not for a few bytes less, because whoever has it as it was will trim it, too.
-fn is_news((told, told_fuel): Form, (now, fuel): Form) -> bool {
-    match now < told {
-        true => now <= told - told.div_ceil(4),
-        false => (now, fuel) != (told, told_fuel),
-    }
 }
 
 /// An entry as the engine takes it; nothing if it is of another kind, too long, or malformed.
