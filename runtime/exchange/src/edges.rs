@@ -7,7 +7,7 @@
 //!
 //! What ascends cannot be said otherwise: edges that do not ascend are written as bytes that are refused.
 
-use serde::de::{Deserializer, Error};
+use serde::de::{Deserializer, Error, Unexpected};
 use serde::ser::Serializer;
 
 pub(crate) fn serialize<S: Serializer>(
@@ -32,7 +32,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<(u32, u8)>, D::Error> {
     let bytes = crate::bytes::deserialize(deserializer)?;
-    read(&bytes).ok_or_else(|| D::Error::custom("edges are not in order, or end too early"))
+    read(&bytes).ok_or_else(|| D::Error::invalid_value(Unexpected::Bytes(&[]), &"edges"))
 }
 
 fn read(bytes: &[u8]) -> Option<Vec<(u32, u8)>> {
