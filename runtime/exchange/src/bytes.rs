@@ -13,7 +13,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_byte_buf(Bytes)
 }
 
-struct Bytes;
+pub(crate) struct Bytes;
 
 impl<'de> Visitor<'de> for Bytes {
     type Value = Vec<u8>;

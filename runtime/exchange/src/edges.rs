@@ -7,8 +7,10 @@
 //!
 //! What ascends cannot be said otherwise: edges that do not ascend are written as bytes that are refused.
 
-use serde::de::{Deserializer, Error, Unexpected};
+use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
+
+use crate::bytes::Bytes;
 
 pub(crate) fn serialize<S: Serializer>(
     edges: &[(u32, u8)],
@@ -32,7 +34,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<(u32, u8)>, D::Error> {
     let bytes = crate::bytes::deserialize(deserializer)?;
-    read(&bytes).ok_or_else(|| D::Error::invalid_value(Unexpected::Bytes(&[]), &"edges"))
+    read(&bytes).ok_or_else(|| D::Error::invalid_length(bytes.len(), &Bytes))
 }
 
 fn read(bytes: &[u8]) -> Option<Vec<(u32, u8)>> {
