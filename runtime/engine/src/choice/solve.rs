@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::edit::has_two;
+use super::Domain;
+use super::numbers::{Numbers, choice};
+use super::pool::Pool;
 use super::sites::{Key, Sites, key, text_key};
 use super::texts::{Text, texts};
-use super::tree::{Patch, Token, Tree};
-use super::{Domain, Draw};
+use super::tree::{Patch, Tree};
 use crate::solve::encode::{bytes, sign_extend};
 use crate::solve::patience::Patience;
 use crate::solve::{Room, Tier, ranked};
@@ -44,12 +45,6 @@ const TEXT_CANDIDATES_MAX: usize = 1024;
 const BEYOND: [i64; 6] = [1, -1, 0x30, 0x61, 0x41, 0x20];
 /// The longest text whose length is solved.
 const LENGTH_MAX: u64 = 256;
-/// Sums of fewer draws than this are pairs, which the probes take apart.
-const SUMMANDS_MIN: usize = 2;
-/// All texts together, as far as they are searched.
-const POOL_BYTES_MAX: usize = 1 << 14;
-/// Between two texts of the pool.
-const SEPARATOR: u8 = 0xff;
 /// Where sites of texts begin among those of numbers.
 const TEXT_SITES: u32 = 1 << 31;
 
@@ -397,89 +392,6 @@ fn by_length(tree: &Tree, texts: &[Text]) -> BTreeMap<usize, Vec<(usize, usize)>
     words
 }
 
-/// The numbers of a tree, for looking them up.
-struct Numbers {
-    /// Draws of integers that could be others: the low half of the value, and where it is; ascending.
-    by_low: Vec<(u32, u32)>,
-    floats: Vec<u32>,
-    /// The draws of integers of each place.
-    of_site: BTreeMap<u32, Vec<u32>>,
-    /// The sum of the first so many of a place; ascending.
-    sums: Vec<(i128, u32, usize)>,
-}
-
-impl Numbers {
-    fn of(tree: &Tree) -> Numbers {
-        let (mut by_low, mut floats) = (Vec::new(), Vec::new());
-        let mut of_site: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let mut totals: BTreeMap<u32, i128> = BTreeMap::new();
-        let mut sums = Vec::new();
-        for (token, at) in tree.tokens.iter().zip(0u32..) {
-            let Token::Choice { draw, value, .. } = *token else {
-                continue;
-            };
-            match draw.domain {
-                Domain::Int { .. } if has_two(draw.domain) => {
-                    by_low.push((value as u32, at));
-                    let places = of_site.entry(draw.site).or_default();
-                    places.push(at);
-                    let total = totals.entry(draw.site).or_default();
-                    *total += i128::from(value.cast_signed());
-                    if places.len() >= SUMMANDS_MIN {
-                        sums.push((*total, draw.site, places.len()));
-                    }
-                }
-                Domain::Float { .. } if has_two(draw.domain) => floats.push(at),
-                _ => {}
-            }
-        }
-        by_low.sort_unstable();
-        sums.sort_unstable();
-        Numbers {
-            by_low,
-            floats,
-            of_site,
-            sums,
-        }
-    }
-
-    /// Where draws came to this value, as far as `width` bytes say.
-    fn equal_to(&self, tree: &Tree, value: u64, width: u8) -> Vec<u32> {
-        if width < 4 {
-            let mask = (1 << (8 * u32::from(width))) - 1;
-            let all = self.by_low.iter();
-            let same = all.filter(|(low, _)| low & mask == value as u32 & mask);
-            return same.map(|&(_, at)| at).collect();
-        }
-        let from = self.by_low.partition_point(|&(low, _)| low < value as u32);
-        let same = self.by_low[from..]
-            .iter()
-            .take_while(|&&(low, _)| low == value as u32);
-        let whole =
-            |at: &u32| width == 4 || choice(tree, *at).is_some_and(|(_, whole)| whole == value);
-        same.map(|&(_, at)| at).filter(whole).collect()
-    }
-
-    /// Of which places the first draws have this sum, and how many: what was added last, a target may keep apart.
-    fn with_sum(&self, sum: u64, width: u8) -> Vec<(u32, usize)> {
-        let sum = i128::from(sign_extend(sum, width));
-        let from = self.sums.partition_point(|&(other, ..)| other < sum);
-        let same = self.sums[from..]
-            .iter()
-            .take_while(|&&(other, ..)| other == sum);
-        same.take(PLACES_MAX)
-            .map(|&(_, site, count)| (site, count))
-            .collect()
-    }
-}
-
-fn choice(tree: &Tree, at: u32) -> Option<(Draw, u64)> {
-    match tree.tokens[at as usize] {
-        Token::Choice { draw, value, .. } => Some((draw, value)),
-        _ => None,
-    }
-}
-
 /// A number of the domain that is `by` more as far as `width` bytes say, and true; else the nearest that is another
 /// than `old`.
 fn moved(domain: Domain, old: u64, by: i64, width: u8) -> Option<(u64, bool)> {
@@ -538,101 +450,11 @@ fn numerals(text: &[u8]) -> Vec<(usize, i64)> {
     found
 }
 
-/// How a text stands in the pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rendering {
-    Plain,
-    Upper,
-    Lower,
-    Backwards,
-}
-
-impl Rendering {
-    const ALL: [Rendering; 4] = [
-        Rendering::Plain,
-        Rendering::Upper,
-        Rendering::Lower,
-        Rendering::Backwards,
-    ];
-
-    fn of(self, text: &[u8]) -> Vec<u8> {
-        match self {
-            Rendering::Plain => text.to_vec(),
-            Rendering::Upper => text.to_ascii_uppercase(),
-            Rendering::Lower => text.to_ascii_lowercase(),
-            Rendering::Backwards => text.iter().rev().copied().collect(),
-        }
-    }
-
-    /// What a text has to be for its rendering to be `wanted`.
-    fn undone(self, wanted: Vec<u8>) -> Vec<u8> {
-        match self {
-            Rendering::Backwards => wanted.into_iter().rev().collect(),
-            _ => wanted,
-        }
-    }
-}
-
-/// Texts one after the other.
-struct Pool {
-    bytes: Vec<u8>,
-    /// Where each begins, which text it is, and how it stands there; ascending.
-    places: Vec<(usize, usize, Rendering)>,
-}
-
-impl Pool {
-    /// Another text is the first one each time: places are tried in their order.
-    fn of(texts: &[Text], turn: usize) -> Pool {
-        let mut pool = Pool {
-            bytes: Vec::new(),
-            places: Vec::new(),
-        };
-        for rendering in Rendering::ALL {
-            for nth in (0..texts.len()).map(|nth| (nth + turn) % texts.len()) {
-                let text = &texts[nth];
-                let rendered = rendering.of(&text.bytes);
-                let is_other = rendering == Rendering::Plain || rendered != text.bytes;
-                if is_other && pool.bytes.len() + rendered.len() < POOL_BYTES_MAX {
-                    pool.places.push((pool.bytes.len(), nth, rendering));
-                    pool.bytes.extend(rendered);
-                    pool.bytes.push(SEPARATOR);
-                }
-            }
-        }
-        pool
-    }
-
-    /// Patches for edits of the pool; nothing if they are not all of one text.
-    fn patches(
-        &self,
-        tree: &Tree,
-        texts: &[Text],
-        edits: &[crate::solve::Edit],
-    ) -> Option<Vec<Patch>> {
-        let first = edits.first()?.at as usize;
-        let place = self
-            .places
-            .partition_point(|&(from, ..)| from <= first)
-            .checked_sub(1)?;
-        let (from, nth, rendering) = self.places[place];
-        let text = &texts[nth];
-        let mut wanted = rendering.of(&text.bytes);
-        for edit in edits {
-            let start = (edit.at as usize).checked_sub(from)?;
-            let end = start + edit.remove as usize;
-            if end > wanted.len() {
-                return None;
-            }
-            wanted.splice(start..end, edit.insert.iter().copied());
-        }
-        text.write(tree, &rendering.undone(wanted))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Role;
     use super::super::strings::STRING_SITE;
+    use super::super::tree::Token;
+    use super::super::{Draw, Role};
     use super::*;
 
     fn int(lo: i64, hi: i64) -> Domain {
