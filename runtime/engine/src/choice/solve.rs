@@ -294,8 +294,9 @@ impl Solver<'_> {
 
     /// Draws whose decimal text stands in `from` where `to` has another number.
     fn numerals(&mut self, from: &[u8], to: &[u8]) {
+        let others: BTreeMap<usize, i64> = numerals(to).into_iter().collect();
         for (at, here) in numerals(from) {
-            let Some((_, there)) = numerals(to).into_iter().find(|(other, _)| *other == at) else {
+            let Some(&there) = others.get(&at) else {
                 continue;
             };
             let by = there.wrapping_sub(here);
@@ -417,10 +418,13 @@ fn padded(bytes: &[u8]) -> [u8; 8] {
 
 /// The operands of an inlined comparison of texts, if they look like that.
 fn words(compare: &Compare) -> Option<(Vec<u8>, Vec<u8>)> {
+    if compare.width < 4 {
+        return None;
+    }
     let word = |operand| bytes(operand, compare.width, false).to_vec();
     let (left, right) = (word(compare.left), word(compare.right));
     let is_text = |word: &[u8]| word.iter().all(|byte| (b' '..=b'~').contains(byte));
-    (compare.width >= 4 && is_text(&left) && is_text(&right)).then_some((left, right))
+    (is_text(&left) && is_text(&right)).then_some((left, right))
 }
 
 /// The decimal numbers in a text, and where each begins; those that fit 64 bits.
