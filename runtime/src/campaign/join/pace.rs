@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use crate::join::Prices;
 
-/// What may be spent before anything was executed, in nanoseconds of CPU. The first 100,000 executions of each of four
-/// campaigns on Expat cost about as much.
+/// What may be spent before anything was executed, in nanoseconds of CPU: those that begin find most.
 const AT_ONCE_NS: u64 = 100_000_000;
 /// What may be spent for each execution, in nanoseconds: one percent of a target of 20 µs.
 const EACH_NS: u64 = 200;
