@@ -31,6 +31,12 @@ const COUNTS_8: Geometric = Geometric::new(8);
 /// How often Zest's mutation writes zeros: once in ten children.
 const ZEROS: Ratio = Ratio::new(1, 10);
 
+/// Tries beyond the first that an edit has for itself. By measurement (JavaScript): what fails three times mostly fails for good, as beginning from
+/// nothing does where nine in ten fresh inputs are too long or known.
+const OWN_TRIES: usize = 2;
+/// What is done to any other tree in the place of an edit or a solution that makes nothing new.
+const STAND_IN: Operator = Operator::Mixed;
+
 /// How many mutations a child of Zest's has on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MutationCount {
@@ -159,17 +165,29 @@ pub enum ChoicePlan {
         hints: Arc<Hints>,
         /// Seed of the child.
         seed: u64,
-        /// Inputs that are not to be made again, unless eight further children come to nothing else.
+        /// Inputs that are not to be made again, unless eight further children come to nothing else; the last of
+        /// these are others' children ([`STAND_IN`]).
         known: Option<Arc<Known>>,
     },
-    /// A tree as it is, or solved, one trial.
+    /// A tree as it is, one trial.
+    Same {
+        /// Whose choices they are.
+        tree: Arc<Tree>,
+        /// Seed of what it does not have.
+        seed: u64,
+    },
+    /// A tree, solved, one trial.
     Solved {
         /// Whose choices they are.
         tree: Arc<Tree>,
-        /// What is changed, if anything is.
-        solution: Option<Solution>,
+        /// What is changed.
+        solution: Solution,
         /// Seed of what it does not have.
         seed: u64,
+        /// Whose children stand in for it where it makes what is known ([`STAND_IN`]).
+        forest: Arc<Forest>,
+        /// Inputs that are not to be made again.
+        known: Option<Arc<Known>>,
     },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
@@ -281,19 +299,30 @@ impl ChoicePlan {
                 known: _,
             } => {
                 let mut rng = Rng::new(derive(*seed, nth as u64));
-                let child = forest.child(*parent, *operator, hints, &mut rng);
+                let other = forest.any(&mut rng).filter(|_| nth > OWN_TRIES);
+                let child = match other {
+                    Some(other) => forest.child(other, STAND_IN, hints, &mut rng),
+                    None => forest.child(*parent, *operator, hints, &mut rng),
+                };
                 Source::Aligned(Aligned::new(child, rng))
+            }
+            ChoicePlan::Same { tree, seed } => {
+                Source::Aligned(Aligned::new(Tree::clone(tree), Rng::new(*seed)))
             }
             ChoicePlan::Solved {
                 tree,
                 solution,
                 seed,
+                forest,
+                known: _,
             } => {
-                let child = match solution {
-                    Some(solution) => solution.apply(tree),
-                    None => Tree::clone(tree),
+                let mut rng = Rng::new(derive(*seed, nth as u64));
+                let other = forest.any(&mut rng).filter(|_| nth > 0);
+                let child = match other {
+                    Some(other) => forest.child(other, STAND_IN, &Hints::default(), &mut rng),
+                    None => solution.apply(tree),
                 };
-                Source::Aligned(Aligned::new(child, Rng::new(*seed)))
+                Source::Aligned(Aligned::new(child, rng))
             }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))
@@ -306,6 +335,9 @@ impl ChoicePlan {
     pub(crate) fn tries(&self, bytes_max: u32) -> Option<Tries> {
         match self {
             ChoicePlan::Edited {
+                known: Some(known), ..
+            }
+            | ChoicePlan::Solved {
                 known: Some(known), ..
             } => Some(Tries::new(self.clone(), known.clone(), bytes_max)),
             _ => None,
@@ -354,6 +386,53 @@ mod tests {
         };
         assert_eq!(plan(0).source(5), plan(5).source(0));
         assert_ne!(plan(0).source(5), plan(0).source(6));
+    }
+
+    /// The tree that a trial's drawing begins with has choices of its own.
+    fn begins_with_choices(plan: &ChoicePlan, nth: usize) -> bool {
+        match plan.source(nth) {
+            Source::Aligned(aligned) => !aligned.tree().tokens.is_empty(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_makes_nothing_new_gives_way_to_the_child_of_another() {
+        let mut forest = Forest::default();
+        let tree = Tree::from(&ChoiceSequence::of_bytes(&[1, 2, 3, 4, 5, 6], &[]));
+        forest.insert(7, tree);
+        let (forest, known) = (Arc::new(forest), Some(Arc::default()));
+        let edited = ChoicePlan::Edited {
+            forest: forest.clone(),
+            parent: 7,
+            operator: Operator::Restart,
+            hints: Arc::default(),
+            seed: 3,
+            known: known.clone(),
+        };
+        let from_nothing: Vec<bool> = (0..9)
+            .map(|nth| !begins_with_choices(&edited, nth))
+            .collect();
+        assert_eq!(
+            from_nothing,
+            [true, true, true, false, false, false, false, false, false]
+        );
+        let solution = Solution {
+            patches: Vec::new(),
+            site: 1,
+        };
+        let solved = ChoicePlan::Solved {
+            tree: Arc::default(),
+            solution,
+            seed: 3,
+            forest,
+            known,
+        };
+        let own: Vec<bool> = (0..3)
+            .map(|nth| !begins_with_choices(&solved, nth))
+            .collect();
+        assert_eq!(own, [true, false, false]);
+        assert!(edited.tries(9).is_some() && solved.tries(9).is_some());
     }
 
     /// What a child gets beyond its tape is a setting.

@@ -199,6 +199,12 @@ pub struct Aligned {
 }
 
 impl Aligned {
+    /// Whose choices it gives.
+    #[cfg(test)]
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Gives the choices of a tree; `rng` makes what it does not have.
     pub fn new(tree: Tree, rng: Rng) -> Aligned {
         Aligned {

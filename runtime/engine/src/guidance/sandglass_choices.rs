@@ -122,6 +122,9 @@ fn new(settings: &Settings) -> Strategy {
     }))
 }
 
+/// What a run that records comparisons costs, in trials of other ways: three to five where it was measured (Lua, JavaScript, XML).
+const RECORD_PRICE: u64 = 4;
+
 /// How a child comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Way {
@@ -244,7 +247,11 @@ impl Choices {
             Flight::Child(way) => way,
             Flight::Record | Flight::Again | Flight::Solve(_) => self.ways.len() - 1,
         };
-        self.portfolio.learn(way, found, 1);
+        let price = match flight {
+            Flight::Record => RECORD_PRICE,
+            _ => 1,
+        };
+        self.portfolio.learn(way, found, price);
         if let (Flight::Solve(site), Some(solving)) = (flight, &mut self.solving) {
             solving.tried(site, found);
         }
@@ -296,9 +303,20 @@ impl Choices {
             (Some(_), Way::Solve) => Operator::Mixed,
             (None, _) => Operator::Restart,
         };
+        self.plan_edit(flight, parent.unwrap_or(0), operator, rng, groups);
+    }
+
+    fn plan_edit(
+        &mut self,
+        flight: Flight,
+        parent: u64,
+        operator: Operator,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) {
         let plan = ChoicePlan::Edited {
             forest: self.forest.clone(),
-            parent: parent.unwrap_or(0),
+            parent,
             operator,
             hints: self.hints.clone().unwrap_or_default(),
             seed: rng.word(),
@@ -307,27 +325,34 @@ impl Choices {
         self.fly(flight, plan, groups);
     }
 
-    /// A trial for what comparisons want. Where nothing waits, the comparisons of a child are recorded: it is a trial like
-    /// others, except that what it finds has to be run again.
+    /// A trial for what comparisons want. Comparisons of a new member are recorded in a child that differs in one choice, which
+    /// is a trial like others, except that what it finds has to be run again; where nothing waits, in any child.
     fn plan_solving(&mut self, rng: &mut Rng, groups: &mut Vec<Group>) {
         let solving = self.solving.as_mut().expect("it is a way");
-        let (flight, tree, solution) = match solving.next(&self.forest) {
+        match solving.next(&self.forest) {
             None => {
                 let way = self.way(rng);
-                return self.plan_child(Flight::Record, way, rng, groups);
+                self.plan_child(Flight::Record, way, rng, groups);
             }
-            Some(Next::Record(tree)) => (Flight::Record, tree, None),
-            Some(Next::Again(tree)) => (Flight::Again, tree, None),
+            Some(Next::Record(member)) => {
+                self.plan_edit(Flight::Record, member, Operator::Value, rng, groups);
+            }
+            Some(Next::Again(tree)) => {
+                let seed = rng.word();
+                self.fly(Flight::Again, ChoicePlan::Same { tree, seed }, groups);
+            }
             Some(Next::Solve(tree, solution)) => {
-                (Flight::Solve(solution.site), tree, Some(solution))
+                let flight = Flight::Solve(solution.site);
+                let plan = ChoicePlan::Solved {
+                    tree,
+                    solution,
+                    seed: rng.word(),
+                    forest: self.forest.clone(),
+                    known: self.known.clone(),
+                };
+                self.fly(flight, plan, groups);
             }
-        };
-        let plan = ChoicePlan::Solved {
-            tree,
-            solution,
-            seed: rng.word(),
-        };
-        self.fly(flight, plan, groups);
+        }
     }
 }
 

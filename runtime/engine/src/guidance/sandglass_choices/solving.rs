@@ -1,6 +1,6 @@
 //! Solving: what members of the forest compared, and what is tried to make it come out otherwise.
 //!
-//! In: members, and runs that recorded comparisons. Out: trials, one at a time: such a run, or a solution
+//! In: members, and runs that recorded comparisons. Out: trials, one at a time: such a run of a member's child, or a solution
 //! ([`crate::choice::solve`]). New members come first; solutions of different runs take turns. How many trials all of this
 //! gets, somebody else decides.
 
@@ -25,7 +25,7 @@ const JOBS_MAX: usize = 128;
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Job {
-    /// Run a member and record its comparisons.
+    /// Run a child of a member and record its comparisons.
     Record(u64),
     /// Run a child whose comparisons were recorded as others are run.
     Again(Arc<Tree>),
@@ -39,8 +39,8 @@ enum Job {
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// These choices, recording comparisons.
-    Record(Arc<Tree>),
+    /// A child of this member, recording comparisons.
+    Record(u64),
     /// These choices.
     Again(Arc<Tree>),
     /// These choices, changed.
@@ -84,8 +84,8 @@ impl Solving {
             match self.jobs.pop_front()? {
                 Job::Record(number) => {
                     // It may have been replaced by a shorter one.
-                    if let Some(tree) = forest.get(number) {
-                        return Some(Next::Record(tree.clone()));
+                    if forest.get(number).is_some() {
+                        return Some(Next::Record(number));
                     }
                 }
                 Job::Again(tree) => return Some(Next::Again(tree)),
@@ -176,10 +176,10 @@ mod tests {
         solving.enter(7, true);
         let mut next = || solving.next(&forest);
         // The seventh is not there any more.
-        assert_eq!(next(), Some(Next::Record(tree(&[6; 3]))));
+        assert_eq!(next(), Some(Next::Record(6)));
         assert_eq!(next(), Some(Next::Solve(one.clone(), solutions[0].clone())));
         assert!(matches!(next(), Some(Next::Solve(of, _)) if of == other));
-        assert_eq!(next(), Some(Next::Record(tree(&[5; 3]))));
+        assert_eq!(next(), Some(Next::Record(5)));
         assert_eq!(next(), Some(Next::Solve(one, solutions[1].clone())));
         assert_eq!(std::iter::from_fn(next).count(), 2 * solutions.len() - 3);
     }
