@@ -166,7 +166,7 @@ pub enum ChoicePlan {
         /// Seed of the child.
         seed: u64,
         /// Inputs that are not to be made again, unless eight further children come to nothing else; the last of
-        /// these are others' children ([`STAND_IN`]).
+        /// these are children of other trees.
         known: Option<Arc<Known>>,
     },
     /// A tree as it is, one trial.
@@ -184,7 +184,7 @@ pub enum ChoicePlan {
         solution: Solution,
         /// Seed of what it does not have.
         seed: u64,
-        /// Whose children stand in for it where it makes what is known ([`STAND_IN`]).
+        /// Whose children stand in for it where it makes what is known.
         forest: Arc<Forest>,
         /// Inputs that are not to be made again.
         known: Option<Arc<Known>>,
