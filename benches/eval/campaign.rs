@@ -269,7 +269,10 @@ impl Progress {
     fn left(&self, engine: &Engine) -> Option<u64> {
         match self.budget {
             Budget::Execs(execs) => Some(execs - engine.stats().execs).filter(|left| *left > 0),
-            Budget::CpuSeconds(seconds) => (self.cpu_s() < seconds).then_some(u64::MAX),
+            // So that curves have points at the same executions.
+            Budget::CpuSeconds(seconds) => {
+                (self.cpu_s() < seconds).then(|| self.next - engine.stats().execs)
+            }
         }
     }
 
@@ -313,6 +316,7 @@ impl Progress {
             "own": reached.own,
             "semantic": reached.semantic,
             "valid_semantic": reached.valid_semantic,
+            "goals": collector.goals().filter(|(_, is_reached)| *is_reached).count(),
         });
         if let Some(diversity) = engine.diversity() {
             let hill = diversity.raw();

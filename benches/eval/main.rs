@@ -7,6 +7,7 @@
 //! - `goals`: which goals of a subject each arm reaches, and in how many campaigns (`pairs.rs`);
 //! - `phases`: the share of time of each part of a campaign (`phases.rs`);
 //! - `overhead`: what guidance by places and types costs on identical inputs (`overhead.rs`);
+//! - `frozen`: the comparison that `sandglass` is held to (`frozen.rs`);
 //! - `curves`: coverage and diversity against executions, as SVG (`curves.rs`).
 //!
 //! `benches/eval.sh` builds subjects and reproduces the tables of `benches/EVAL.md`. One campaign is
@@ -18,6 +19,7 @@ mod campaign;
 mod collector;
 mod curves;
 mod faults;
+mod frozen;
 mod overhead;
 mod pairs;
 mod phases;
@@ -101,6 +103,9 @@ enum Verb {
         #[arg(long, value_name = "WHICH", hide = true)]
         only: Option<String>,
     },
+    /// Hold `sandglass` against published guidances, on subjects that are written down
+    #[command(subcommand)]
+    Frozen(frozen::Verb),
     /// Draw results as SVG
     Curves {
         /// A file of results
@@ -164,6 +169,7 @@ fn main() -> Result<()> {
             None => overhead::print(&subjects, execs),
             Some(which) => overhead::one(&subjects[0], which == "with"),
         },
+        Verb::Frozen(verb) => verb.go(),
         Verb::Curves { results, folder } => draw(&results, &folder),
     }
 }
@@ -207,31 +213,39 @@ impl Run {
                 jobs.extend(arms.iter().map(|arm| (subject, *arm, seed)));
             }
         }
-        let (next, results) = (
-            AtomicUsize::new(0),
-            Mutex::new(Results::open(&self.results)),
-        );
-        let work = || -> Result<()> {
-            while let Some((subject, arm, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = subject.campaign(*arm, *seed, budget)?;
-                println!(
-                    "{:16} {:16} seed {seed:2} {:>8} execs {:7.2} s {:>8} valid {:>6} semantic",
-                    result["subject"].as_str().unwrap_or_default(),
-                    arm.name,
-                    result["execs"],
-                    result["cpu_s"].as_f64().unwrap_or_default(),
-                    result["valid"],
-                    result["semantic"],
-                );
-                results.lock().expect("nobody panicked").add(result);
-            }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
-            let mut ended = threads.into_iter().map(join);
-            ended.try_for_each(|end| end.expect("nobody panics"))
-        })
+        let mut results = Results::open(&self.results);
+        run_all(&jobs, budget, self.jobs, &mut |result| results.add(result))
     }
+}
+
+/// Runs campaigns, several at once, and hands out the results of each as it ends.
+fn run_all(
+    jobs: &[(&Prepared, Arm, u64)],
+    budget: Budget,
+    at_once: usize,
+    end: &mut (dyn FnMut(serde_json::Value) + Send),
+) -> Result<()> {
+    let (next, end) = (AtomicUsize::new(0), Mutex::new(end));
+    let work = || -> Result<()> {
+        while let Some((subject, arm, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = subject.campaign(*arm, *seed, budget)?;
+            println!(
+                "{:16} {:16} seed {seed:2} {:>8} execs {:7.2} s {:>8} valid {:>6} semantic",
+                result["subject"].as_str().unwrap_or_default(),
+                arm.name,
+                result["execs"],
+                result["cpu_s"].as_f64().unwrap_or_default(),
+                result["valid"],
+                result["semantic"],
+            );
+            end.lock().expect("nobody panicked")(result);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..at_once.max(1)).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+        let mut ended = threads.into_iter().map(join);
+        ended.try_for_each(|end| end.expect("nobody panics"))
+    })
 }
