@@ -82,7 +82,7 @@ const SUBJECTS: &[Subject] = &[
     seen("libxml2-xsd:xml", "semantic", UNTYPED),
     seen("lua-load:lua", "semantic", UNTYPED),
     seen("quickjs-compile:javascript", "semantic", UNTYPED),
-    seen("rust-naga:wgsl", "semantic", UNTYPED),
+    seen("rust-naga:shader", "semantic", UNTYPED),
     seen("rust-wasm:wasm", "semantic", UNTYPED),
     seen("sqlite-steps:sql", "semantic", UNTYPED),
     seen("rust-magic:magic", "goals", TYPED),
