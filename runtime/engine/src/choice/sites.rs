@@ -20,9 +20,9 @@ pub type Key = u64;
 
 /// What is known of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Site {
-    /// Solutions in vain since one was not.
-    barren: u32,
+pub(super) struct Site {
+    /// Solutions in vain since one was not, and runs in which there was none.
+    pub(super) barren: u32,
     /// How it has come out: a bit each for less, equal, greater.
     outcomes: u8,
 }
@@ -53,16 +53,17 @@ fn bit(ordering: Ordering) -> u8 {
     }
 }
 
-impl Sites {
-    /// Whether this comparison is known to have come out so.
-    pub(super) fn has_come_out(&self, compare: &Compare, ordering: Ordering) -> bool {
-        let site = self.sites.get(&key(compare));
-        compare.constant && site.is_some_and(|site| site.outcomes & bit(ordering) != 0)
+impl Site {
+    /// Whether this comparison, which is of the site, is known to have come out so.
+    pub(super) fn has_come_out(self, compare: &Compare, ordering: Ordering) -> bool {
+        compare.constant && self.outcomes & bit(ordering) != 0
     }
+}
 
-    /// Solutions of a site that were in vain.
-    pub(super) fn barren(&self, key: Key) -> u32 {
-        self.sites.get(&key).map_or(0, |site| site.barren)
+impl Sites {
+    /// What is known of a site.
+    pub(super) fn of(&self, key: Key) -> Site {
+        self.sites.get(&key).copied().unwrap_or_default()
     }
 
     /// Runs looked at.
@@ -71,7 +72,7 @@ impl Sites {
     }
 
     /// Learns how a run's comparisons came out.
-    pub fn see(&mut self, compares: &[Compare]) {
+    pub(super) fn see(&mut self, compares: &[Compare]) {
         self.turn = self.turn.wrapping_add(1);
         for compare in compares.iter().filter(|compare| compare.constant) {
             let signed = |operand| sign_extend(operand, compare.width);
@@ -82,7 +83,7 @@ impl Sites {
         }
     }
 
-    /// Learns whether a solution came to anything.
+    /// Learns whether a solution came to anything, or, if there was none, that it did not.
     pub fn tried(&mut self, key: Key, found: bool) {
         if let Some(site) = self.site(key) {
             site.barren = if found {
@@ -118,7 +119,7 @@ mod tests {
         let mut sites = Sites::default();
         let outcomes = |sites: &Sites, constant| {
             let all = [Ordering::Less, Ordering::Equal, Ordering::Greater];
-            all.map(|ordering| sites.has_come_out(&compare(0, 0, constant), ordering))
+            all.map(|ordering| sites.of(5).has_come_out(&compare(0, 0, constant), ordering))
         };
         sites.see(&[compare(0xffff_ffff, 3, true)]);
         assert_eq!(outcomes(&sites, true), [true, false, false]);
@@ -131,9 +132,9 @@ mod tests {
     fn what_was_tried_in_vain_is_forgotten_when_something_comes_of_it() {
         let mut sites = Sites::default();
         (0..3).for_each(|_| sites.tried(5, false));
-        assert_eq!((sites.barren(5), sites.barren(6)), (3, 0));
+        assert_eq!((sites.of(5).barren, sites.of(6).barren), (3, 0));
         sites.tried(5, true);
-        assert_eq!(sites.barren(5), 0);
+        assert_eq!(sites.of(5).barren, 0);
     }
 
     #[test]
@@ -154,6 +155,6 @@ mod tests {
         (0..2 * SITES_MAX as u64).for_each(|key| sites.tried(key, false));
         assert_eq!(sites.sites.len(), SITES_MAX);
         sites.tried(0, false);
-        assert_eq!(sites.barren(0), 2);
+        assert_eq!(sites.of(0).barren, 2);
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::Domain;
 use super::numbers::{Numbers, choice};
 use super::pool::Pool;
-use super::sites::{Key, Sites, key, text_key};
+use super::sites::{Key, Site, Sites, key, text_key};
 use super::texts::{Text, texts};
 use super::tree::{Patch, Tree};
 use crate::solve::encode::{bytes, sign_extend};
@@ -39,8 +39,8 @@ const PATIENCE: Patience = Patience {
 const PLACES_MAX: usize = 8;
 /// Candidates of one run, of which the best are chosen.
 const CANDIDATES_MAX: usize = 2048;
-/// Solutions of texts that are candidates.
-const TEXT_CANDIDATES_MAX: usize = 1024;
+/// Solutions of texts that are candidates, for each that is chosen: each is a text written anew.
+const TEXT_CANDIDATES: usize = 8;
 /// What an operand may be beyond a draw: a length less one or more one, a digit, a letter, a printable character.
 const BEYOND: [i64; 6] = [1, -1, 0x30, 0x61, 0x41, 0x20];
 /// The longest text whose length is solved.
@@ -63,8 +63,10 @@ impl Solution {
     }
 }
 
-/// At most `limit` solutions for a run of `tree`, no two the same, the most promising first.
-pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<Solution> {
+/// At most `limit` solutions for a run of `tree`, no two the same, the most promising first. How the run's comparisons came
+/// out is learnt, and which of them nothing was recognized in: that is as much in vain as a solution.
+pub fn solve(tree: &Tree, detail: &Detail, sites: &mut Sites, limit: usize) -> Vec<Solution> {
+    sites.see(&detail.compares);
     if detail.compares.is_empty() && detail.texts.is_empty() {
         return Vec::new();
     }
@@ -77,11 +79,14 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<S
         texts,
         found: Vec::new(),
         allowance: 0,
+        site: Site::default(),
         key: 0,
     };
+    let mut blank = BTreeSet::new();
     for compare in &detail.compares {
         if solver.begin(key(compare)) {
             solver.compare(compare);
+            blank.insert(key(compare));
         }
     }
     for text in &detail.texts {
@@ -90,8 +95,15 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &Sites, limit: usize) -> Vec<S
             solver.bytes(&text.right, &text.left);
         }
     }
-    solver.pool(detail);
-    solver.choose(limit)
+    solver.pool(detail, limit);
+    for candidate in &solver.found {
+        blank.remove(&candidate.solution.site);
+    }
+    let chosen = solver.choose(limit);
+    for site in blank {
+        sites.tried(site, false);
+    }
+    chosen
 }
 
 /// A solution that might be chosen.
@@ -109,8 +121,9 @@ struct Solver<'a> {
     /// By length: which texts may take another one, and words of them; which text, and where in it.
     words: BTreeMap<usize, Vec<(usize, usize)>>,
     found: Vec<Candidate>,
-    /// Of the site at work: what remains, and which it is.
+    /// Of the site at work: what remains, what is known of it, and which it is.
     allowance: u32,
+    site: Site,
     key: Key,
 }
 
@@ -118,7 +131,8 @@ impl Solver<'_> {
     /// Turns to a site. False if it gets nothing this time.
     fn begin(&mut self, key: Key) -> bool {
         let turn = self.sites.turn();
-        self.allowance = PATIENCE.allowance(key as u32, self.sites.barren(key), turn);
+        self.site = self.sites.of(key);
+        self.allowance = PATIENCE.allowance(key as u32, self.site.barren, turn);
         self.key = key;
         self.allowance > 0
     }
@@ -152,7 +166,7 @@ impl Solver<'_> {
             let is_so = sign_extend(compare.left, compare.width)
                 .cmp(&sign_extend(compare.right, compare.width))
                 == ordering;
-            if is_so || self.sites.has_come_out(compare, ordering) {
+            if is_so || self.site.has_come_out(compare, ordering) {
                 continue;
             }
             let (left, right) = (compare.left, compare.right);
@@ -166,7 +180,7 @@ impl Solver<'_> {
                 );
             }
         }
-        let is_open = !self.sites.has_come_out(compare, Ordering::Equal);
+        let is_open = !self.site.has_come_out(compare, Ordering::Equal);
         if let (true, Some((left, right))) = (is_open, words(compare)) {
             self.numerals(&left, &right);
         }
@@ -307,10 +321,14 @@ impl Solver<'_> {
     }
 
     /// Solves texts: one after the other, as they are and as a target may have changed them, they are an input.
-    fn pool(&mut self, detail: &Detail) {
+    fn pool(&mut self, detail: &Detail, limit: usize) {
         let pool = Pool::of(&self.texts, self.sites.turn() as usize);
         let open = |compare: &&Compare| {
-            compare.left != compare.right && !self.sites.has_come_out(compare, Ordering::Equal)
+            compare.left != compare.right
+                && !self
+                    .sites
+                    .of(key(compare))
+                    .has_come_out(compare, Ordering::Equal)
         };
         let compares: Vec<Compare> = detail.compares.iter().filter(open).copied().collect();
         let numbered = (TEXT_SITES..)
@@ -326,11 +344,11 @@ impl Solver<'_> {
         };
         let room = Room {
             input_bytes_max: usize::MAX,
-            limit: TEXT_CANDIDATES_MAX,
+            limit: TEXT_CANDIDATES * limit,
             appends: false,
             patience: PATIENCE,
         };
-        let tries = |site| self.sites.barren(key_of(site));
+        let tries = |site| self.sites.of(key_of(site)).barren;
         let operands = (&compares[..], &numbered[..]);
         let solutions = ranked(&pool.bytes, operands, room, self.sites.turn(), tries);
         for (tier, solution) in solutions {
@@ -346,22 +364,23 @@ impl Solver<'_> {
 
     /// The most promising: what was tried least, and of one site one after the other.
     fn choose(self, limit: usize) -> Vec<Solution> {
-        let mut of_site: BTreeMap<Key, u32> = BTreeMap::new();
-        let mut known = BTreeSet::new();
+        let mut of_site: BTreeMap<Key, (u32, u32)> = BTreeMap::new();
         let mut ranked = Vec::new();
-        for candidate in self.found {
-            if !known.insert(candidate.solution.patches.clone()) {
-                continue;
-            }
+        for candidate in &self.found {
             let site = candidate.solution.site;
-            let nth = of_site.entry(site).or_default();
-            let rank = PATIENCE.impatience(self.sites.barren(site)) + *nth + candidate.doubt;
+            let (impatience, nth) = of_site
+                .entry(site)
+                .or_insert_with(|| (PATIENCE.impatience(self.sites.of(site).barren), 0));
+            ranked.push((*impatience + *nth + candidate.doubt, candidate));
             *nth += 1;
-            ranked.push((rank, candidate.solution));
         }
         ranked.sort_by_key(|(rank, _)| *rank);
-        ranked.truncate(limit);
-        ranked.into_iter().map(|(_, solution)| solution).collect()
+        let mut known = BTreeSet::new();
+        let new = ranked.into_iter().map(|(_, candidate)| &candidate.solution);
+        new.filter(|solution| known.insert(&solution.patches))
+            .take(limit)
+            .cloned()
+            .collect()
     }
 }
 
@@ -529,7 +548,7 @@ mod tests {
     }
 
     fn solved(tree: &Tree, detail: &Detail) -> Vec<Tree> {
-        let solutions = solve(tree, detail, &Sites::default(), 1_000);
+        let solutions = solve(tree, detail, &mut Sites::default(), 1_000);
         solutions
             .iter()
             .map(|solution| solution.apply(tree))
@@ -670,12 +689,13 @@ mod tests {
         };
         let detail = |sum, wanted| of_numbers(&[compare(8, sum, wanted)]);
         let children = values(&list(&[10, 20, 9_000]), &detail(9_030, 20_000));
-        assert_eq!(children[0], [9_999, 1_001, 9_000]);
+        // Another one of them is the first each time.
+        assert_eq!(children[0], [10, 9_999, 9_991]);
         // The first two, without the last.
         let children = values(&list(&[10, 20, 9_000]), &detail(30, 500));
-        assert!(children.contains(&vec![480, 20, 9_000]), "{children:?}");
+        assert!(children.contains(&vec![10, 490, 9_000]), "{children:?}");
         let children = values(&list(&[10, 20, 9_000]), &detail(9_030, 3));
-        assert_eq!(children[0], [0, 0, 3]);
+        assert_eq!(children[0], [3, 0, 0]);
         // There is not so much room, and another sum is another.
         assert!(values(&list(&[10, 20, 9_000]), &detail(9_030, 30_000)).is_empty());
         assert!(values(&list(&[10, 20, 9_000]), &detail(9_031, 20_000)).is_empty());
@@ -754,7 +774,12 @@ mod tests {
         let mut children = |seen: &[u64]| {
             let seen: Vec<Compare> = seen.iter().map(|&left| compare(8, left, 500)).collect();
             sites.see(&seen);
-            let solutions = solve(&tree, &of_numbers(&[compare(8, 77_777, 500)]), &sites, 9);
+            let solutions = solve(
+                &tree,
+                &of_numbers(&[compare(8, 77_777, 500)]),
+                &mut sites,
+                9,
+            );
             solutions
                 .iter()
                 .map(|solution| solution.apply(&tree).tokens[0])
@@ -776,17 +801,18 @@ mod tests {
         };
         let detail = of_numbers(&[site(1, 77_777), site(2, 66_666), site(3, 77_777)]);
         let mut sites = Sites::default();
-        let order = |sites: &Sites, limit| {
+        let order = |sites: &mut Sites, limit| {
             let solutions = solve(&tree, &detail, sites, limit);
             solutions
                 .iter()
                 .map(|solution| solution.site)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(order(&sites, 9), [1, 2, 1, 2]);
-        assert_eq!(order(&sites, 3), [1, 2, 1]);
+        assert_eq!(order(&mut sites, 9), [1, 2, 1, 2]);
+        assert_eq!(order(&mut sites, 3), [1, 2, 1]);
         (0..9).for_each(|_| sites.tried(1, false));
-        assert_eq!(order(&sites, 2), [2, 1]);
+        // What the third wants is the same, and was not tried for it.
+        assert_eq!(order(&mut sites, 2), [2, 3]);
     }
 
     /// A wide operand comes before one that is everywhere, whatever the order of the sites.
@@ -799,7 +825,7 @@ mod tests {
             ..compare(8, left, 5)
         };
         let detail = of_numbers(&[site(1, 7), site(2, 77_777)]);
-        let solutions = solve(&numbers(&choices), &detail, &Sites::default(), 1);
+        let solutions = solve(&numbers(&choices), &detail, &mut Sites::default(), 1);
         assert_eq!(solutions[0].site, 2);
     }
 
@@ -809,12 +835,28 @@ mod tests {
         let detail = of_numbers(&[compare(8, 77_777, 5)]);
         let (mut sites, mut tried) = (Sites::default(), BTreeSet::new());
         for _ in 0..40 {
-            sites.see(&[]);
-            let solutions = solve(&tree, &detail, &sites, 1_000);
+            let solutions = solve(&tree, &detail, &mut sites, 1_000);
             assert!(solutions.len() <= PATIENCE.per_site as usize);
             tried.extend(solutions.into_iter().map(|solution| solution.patches[0].at));
         }
         assert_eq!(tried.len(), 40);
+    }
+
+    #[test]
+    fn where_nothing_is_recognized_is_looked_at_ever_less() {
+        let tree = numbers(&[(WIDE, 77_777)]);
+        let mut sites = Sites::default();
+        let barren = |sites: &Sites| [7, 8].map(|key| sites.of(key).barren);
+        let blank = Compare {
+            site: 8,
+            ..compare(8, 66_666, 5)
+        };
+        let detail = of_numbers(&[compare(8, 77_777, 5), blank]);
+        solve(&tree, &detail, &mut sites, 9);
+        assert_eq!(barren(&sites), [0, 1]);
+        (0..200).for_each(|_| drop(solve(&tree, &detail, &mut sites, 9)));
+        let [_, looks] = barren(&sites);
+        assert!((32..100).contains(&looks), "{looks}");
     }
 
     #[test]

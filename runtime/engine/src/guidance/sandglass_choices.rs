@@ -122,8 +122,11 @@ fn new(settings: &Settings) -> Strategy {
     }))
 }
 
-/// What a run that records comparisons costs, in trials of other ways: three to five where it was measured (Lua, JavaScript, XML).
-const RECORD_PRICE: u64 = 4;
+/// What a run that records comparisons costs, in trials of other ways: the run itself, and looking at each site, which
+/// takes about as long as so much fuel where it was measured (Lua, JavaScript, XML, wasm).
+const RECORD_PRICE: u64 = 2;
+const SITE_FUEL: u64 = 512;
+const RECORD_PRICE_MAX: u64 = 64;
 
 /// How a child comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,7 +251,11 @@ impl Choices {
             Flight::Record | Flight::Again | Flight::Solve(_) => self.ways.len() - 1,
         };
         let price = match flight {
-            Flight::Record => RECORD_PRICE,
+            Flight::Record => {
+                let sites = judged.detail.compares.len() as u64;
+                let looking = sites * SITE_FUEL / judged.outcome.fuel.max(1);
+                (RECORD_PRICE + looking).min(RECORD_PRICE_MAX)
+            }
             _ => 1,
         };
         self.portfolio.learn(way, found, price);

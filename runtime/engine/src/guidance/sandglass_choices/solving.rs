@@ -112,9 +112,8 @@ impl Solving {
         detail: &Detail,
         is_new: bool,
     ) -> Vec<Solution> {
-        self.sites.see(&detail.compares);
         let limit = (BACKLOG / (self.jobs.len() + 1)).clamp(SOLUTIONS_MIN, SOLUTIONS_MAX);
-        let solutions = solve(tree, detail, &self.sites, limit);
+        let solutions = solve(tree, detail, &mut self.sites, limit);
         if self.tries && !solutions.is_empty() {
             let job = Job::Solve {
                 tree: tree.clone(),
