@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use sandglass_engine::choice::text::to_text;
 use sandglass_engine::{Batch, Outcome, Scratch};
 
 /// Counts repetitions.
@@ -32,8 +31,11 @@ impl Repeats {
             return;
         };
         self.same_input += u64::from(!self.inputs.insert(hash(&detail.target_input())));
-        let choices = detail.choices.as_deref().map(to_text);
-        self.same_choices += u64::from(!self.choices.insert(hash(&choices)));
+        let values = detail.choices.as_deref().map(|choices| {
+            let values = choices.nodes.iter().map(|node| node.value);
+            (values.collect::<Vec<_>>(), &choices.payload)
+        });
+        self.same_choices += u64::from(!self.choices.insert(hash(&values)));
     }
 }
 

@@ -18,6 +18,8 @@ const SUMS_MAX: usize = 8;
 pub(super) struct Numbers {
     /// Draws of integers that could be others: the low half of the value, and where it is; ascending.
     by_low: Vec<(u32, u32)>,
+    /// The lowest byte of these, and the lowest two, with their places in `by_low`; ascending.
+    by_lowest: [Vec<(u16, u32)>; 2],
     pub(super) floats: Vec<u32>,
     /// The draws of integers of each place.
     pub(super) of_site: BTreeMap<u32, Vec<u32>>,
@@ -52,8 +54,15 @@ impl Numbers {
         }
         by_low.sort_unstable();
         sums.sort_unstable();
+        let by_lowest = [1, 2].map(|width| {
+            let lowest = by_low.iter().map(|&(low, _)| low as u16 & low_bits(width));
+            let mut by: Vec<(u16, u32)> = lowest.zip(0..).collect();
+            by.sort_unstable();
+            by
+        });
         Numbers {
             by_low,
+            by_lowest,
             floats,
             of_site,
             sums,
@@ -63,10 +72,11 @@ impl Numbers {
     /// Where draws came to this value, as far as `width` bytes say.
     pub(super) fn equal_to(&self, tree: &Tree, value: u64, width: u8) -> Vec<u32> {
         if width < 4 {
-            let mask = (1 << (8 * u32::from(width))) - 1;
-            let all = self.by_low.iter();
-            let same = all.filter(|(low, _)| low & mask == value as u32 & mask);
-            return same.map(|&(_, at)| at).collect();
+            let by = &self.by_lowest[usize::from(width > 1)];
+            let lowest = value as u16 & low_bits(width);
+            let from = by.partition_point(|&(other, _)| other < lowest);
+            let same = by[from..].iter().take_while(|&&(other, _)| other == lowest);
+            return same.map(|&(_, nth)| self.by_low[nth as usize].1).collect();
         }
         let from = self.by_low.partition_point(|&(low, _)| low < value as u32);
         let same = self.by_low[from..]
@@ -88,6 +98,11 @@ impl Numbers {
             .map(|&(_, site, count)| (site, count))
             .collect()
     }
+}
+
+/// The bits of the lowest byte, or of the lowest two.
+fn low_bits(width: u8) -> u16 {
+    u16::MAX >> (16 - 8 * u32::from(width))
 }
 
 /// The choice at this token, and its value.

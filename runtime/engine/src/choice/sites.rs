@@ -71,16 +71,24 @@ impl Sites {
         self.turn
     }
 
-    /// Learns how a run's comparisons came out.
-    pub(super) fn see(&mut self, compares: &[Compare]) {
+    /// Learns how a run's comparisons came out. What is known of each comes back.
+    pub(super) fn see(&mut self, compares: &[Compare]) -> Vec<Site> {
         self.turn = self.turn.wrapping_add(1);
-        for compare in compares.iter().filter(|compare| compare.constant) {
+        let see = |compare: &Compare| {
+            if !compare.constant {
+                return self.of(key(compare));
+            }
             let signed = |operand| sign_extend(operand, compare.width);
             let ordering = signed(compare.left).cmp(&signed(compare.right));
-            if let Some(site) = self.site(key(compare)) {
-                site.outcomes |= bit(ordering);
+            match self.site(key(compare)) {
+                Some(site) => {
+                    site.outcomes |= bit(ordering);
+                    *site
+                }
+                None => Site::default(),
             }
-        }
+        };
+        compares.iter().map(see).collect()
     }
 
     /// Learns whether a solution came to anything, or, if there was none, that it did not.

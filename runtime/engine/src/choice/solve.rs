@@ -66,7 +66,7 @@ impl Solution {
 /// At most `limit` solutions for a run of `tree`, no two the same, the most promising first. How the run's comparisons came
 /// out is learnt, and which of them nothing was recognized in: that is as much in vain as a solution.
 pub fn solve(tree: &Tree, detail: &Detail, sites: &mut Sites, limit: usize) -> Vec<Solution> {
-    sites.see(&detail.compares);
+    let known = sites.see(&detail.compares);
     if detail.compares.is_empty() && detail.texts.is_empty() {
         return Vec::new();
     }
@@ -83,19 +83,20 @@ pub fn solve(tree: &Tree, detail: &Detail, sites: &mut Sites, limit: usize) -> V
         key: 0,
     };
     let mut blank = BTreeSet::new();
-    for compare in &detail.compares {
-        if solver.begin(key(compare)) {
+    for (compare, &site) in detail.compares.iter().zip(&known) {
+        if solver.begin(key(compare), site) {
             solver.compare(compare);
             blank.insert(key(compare));
         }
     }
     for text in &detail.texts {
-        if solver.begin(text_key(text)) {
+        let key = text_key(text);
+        if solver.begin(key, solver.sites.of(key)) {
             solver.bytes(&text.left, &text.right);
             solver.bytes(&text.right, &text.left);
         }
     }
-    solver.pool(detail, limit);
+    solver.pool(detail, &known, limit);
     for candidate in &solver.found {
         blank.remove(&candidate.solution.site);
     }
@@ -129,9 +130,9 @@ struct Solver<'a> {
 
 impl Solver<'_> {
     /// Turns to a site. False if it gets nothing this time.
-    fn begin(&mut self, key: Key) -> bool {
+    fn begin(&mut self, key: Key, site: Site) -> bool {
         let turn = self.sites.turn();
-        self.site = self.sites.of(key);
+        self.site = site;
         self.allowance = PATIENCE.allowance(key as u32, self.site.barren, turn);
         self.key = key;
         self.allowance > 0
@@ -188,6 +189,9 @@ impl Solver<'_> {
 
     /// Draws that are recognized in `from` take what makes it `to`.
     fn number(&mut self, width: u8, from: u64, to: u64, tier: Tier) {
+        if self.allowance == 0 {
+            return;
+        }
         let by = sign_extend(to.wrapping_sub(from), width);
         if self.move_those_at(width, from, by, tier) {
             return;
@@ -202,6 +206,9 @@ impl Solver<'_> {
         self.lengths(from, to, encoded);
         self.floats(width, from, to, encoded);
         for beyond in BEYOND {
+            if self.allowance == 0 {
+                return;
+            }
             let value = from.wrapping_sub(beyond.cast_unsigned());
             self.move_those_at(width, value, by, encoded);
         }
@@ -321,16 +328,13 @@ impl Solver<'_> {
     }
 
     /// Solves texts: one after the other, as they are and as a target may have changed them, they are an input.
-    fn pool(&mut self, detail: &Detail, limit: usize) {
+    fn pool(&mut self, detail: &Detail, known: &[Site], limit: usize) {
         let pool = Pool::of(&self.texts, self.sites.turn() as usize);
-        let open = |compare: &&Compare| {
-            compare.left != compare.right
-                && !self
-                    .sites
-                    .of(key(compare))
-                    .has_come_out(compare, Ordering::Equal)
+        let open = |(compare, site): &(&Compare, &Site)| {
+            compare.left != compare.right && !site.has_come_out(compare, Ordering::Equal)
         };
-        let compares: Vec<Compare> = detail.compares.iter().filter(open).copied().collect();
+        let compares = detail.compares.iter().zip(known).filter(open);
+        let compares: Vec<Compare> = compares.map(|(compare, _)| *compare).collect();
         let numbered = (TEXT_SITES..)
             .zip(&detail.texts)
             .map(|(site, text)| CompareText {
@@ -348,7 +352,10 @@ impl Solver<'_> {
             appends: false,
             patience: PATIENCE,
         };
-        let tries = |site| self.sites.of(key_of(site)).barren;
+        let tries = |site| match detail.compares.binary_search_by_key(&site, |c| c.site) {
+            Ok(nth) => known[nth].barren,
+            Err(_) => self.sites.of(key_of(site)).barren,
+        };
         let operands = (&compares[..], &numbered[..]);
         let solutions = ranked(&pool.bytes, operands, room, self.sites.turn(), tries);
         for (tier, solution) in solutions {
