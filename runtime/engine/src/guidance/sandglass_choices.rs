@@ -34,6 +34,7 @@ use crate::choice::known::{Known, input_hash};
 use crate::choice::sites::Key;
 use crate::choice::tree::Tree;
 use crate::corpus::Reason;
+use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Status, Variant};
@@ -116,6 +117,7 @@ fn new(settings: &Settings) -> Strategy {
         members: 0,
         seeds: 0,
         solving: solve.map(|_| Solving::new(solves)),
+        record_price: RECORD_PRICE,
         hints: hints.then(Arc::default),
         draws_strings: settings.is_on(STRINGS.name),
         flights: Vec::new(),
@@ -124,9 +126,9 @@ fn new(settings: &Settings) -> Strategy {
 
 /// What a run that records comparisons costs, in trials of other ways: the run itself, and looking at each site, which
 /// takes about as long as so much fuel where it was measured (Lua, JavaScript, XML, wasm).
-const RECORD_PRICE: u64 = 2;
+const RECORD_PRICE: u32 = 2;
 const SITE_FUEL: u64 = 512;
-const RECORD_PRICE_MAX: u64 = 64;
+const RECORD_PRICE_MAX: u32 = 64;
 
 /// How a child comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,6 +186,8 @@ pub struct Choices {
     seeds: u32,
     /// What comparisons want, if it matters.
     solving: Option<Solving>,
+    /// What the last run that recorded comparisons cost, in trials.
+    record_price: u32,
     hints: Option<Arc<Hints>>,
     draws_strings: bool,
     flights: Vec<Flight>,
@@ -254,7 +258,9 @@ impl Choices {
             Flight::Record => {
                 let sites = judged.detail.compares.len() as u64;
                 let looking = sites * SITE_FUEL / judged.outcome.fuel.max(1);
-                (RECORD_PRICE + looking).min(RECORD_PRICE_MAX)
+                let looking = looking.min(RECORD_PRICE_MAX.into()) as u32;
+                self.record_price = (RECORD_PRICE + looking).min(RECORD_PRICE_MAX);
+                self.record_price.into()
             }
             _ => 1,
         };
@@ -302,6 +308,16 @@ impl Choices {
         }
     }
 
+    /// The same among those that edit.
+    fn editing_way(&self, rng: &mut Rng) -> usize {
+        loop {
+            let way = self.way(rng);
+            if self.ways[way] != Way::Solve {
+                return way;
+            }
+        }
+    }
+
     /// A child of a member, by a way of this index, which is an operator; with nothing to edit, from nothing.
     fn plan_child(&mut self, flight: Flight, way: usize, rng: &mut Rng, groups: &mut Vec<Group>) {
         let parent = self.parent(rng);
@@ -333,13 +349,19 @@ impl Choices {
     }
 
     /// A trial for what comparisons want. Comparisons of a new member are recorded in a child that differs in one choice, which
-    /// is a trial like others, except that what it finds has to be run again; where nothing waits, in any child.
+    /// is a trial like others, except that what it finds has to be run again; where nothing waits, in any child. Recording has
+    /// its turn as rarely as it is dear.
     fn plan_solving(&mut self, rng: &mut Rng, groups: &mut Vec<Group>) {
+        let records = rng.chance(Ratio::new(1, self.record_price));
         let solving = self.solving.as_mut().expect("it is a way");
-        match solving.next(&self.forest) {
+        match solving.next(&self.forest, records) {
             None => {
-                let way = self.way(rng);
-                self.plan_child(Flight::Record, way, rng, groups);
+                let way = self.editing_way(rng);
+                let flight = match records {
+                    true => Flight::Record,
+                    false => Flight::Child(way),
+                };
+                self.plan_child(flight, way, rng, groups);
             }
             Some(Next::Record(member)) => {
                 self.plan_edit(Flight::Record, member, Operator::Value, rng, groups);

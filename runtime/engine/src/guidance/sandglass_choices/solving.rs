@@ -78,10 +78,12 @@ impl Solving {
         self.jobs.truncate(JOBS_MAX);
     }
 
-    /// The next trial, if anything waits.
-    pub(super) fn next(&mut self, forest: &Forest) -> Option<Next> {
+    /// The next trial, if anything waits that may be done: `records` says whether comparisons may be recorded.
+    pub(super) fn next(&mut self, forest: &Forest, records: bool) -> Option<Next> {
         loop {
-            match self.jobs.pop_front()? {
+            let is_allowed = |job: &Job| records || !matches!(job, Job::Record(_));
+            let nth = self.jobs.iter().position(is_allowed)?;
+            match self.jobs.remove(nth).expect("it is there") {
                 Job::Record(number) => {
                     // It may have been replaced by a shorter one.
                     if forest.get(number).is_some() {
@@ -173,7 +175,7 @@ mod tests {
         solving.enter(5, false);
         solving.enter(6, true);
         solving.enter(7, true);
-        let mut next = || solving.next(&forest);
+        let mut next = || solving.next(&forest, true);
         // The seventh is not there any more.
         assert_eq!(next(), Some(Next::Record(6)));
         assert_eq!(next(), Some(Next::Solve(one.clone(), solutions[0].clone())));
@@ -184,11 +186,28 @@ mod tests {
     }
 
     #[test]
+    fn where_recording_is_too_dear_solutions_go_on() {
+        let mut solving = Solving::new(true);
+        let mut forest = Forest::default();
+        forest.insert(5, Tree::clone(&tree(&[5; 3])));
+        solving.recorded(&tree(&[1; 9]), &detail(1, 1), false);
+        solving.enter(5, true);
+        let solves = |next| matches!(next, Some(Next::Solve(..)));
+        assert!(solves(solving.next(&forest, false)));
+        assert_eq!(solving.next(&forest, true), Some(Next::Record(5)));
+        while solves(solving.next(&forest, false)) {}
+        assert_eq!(solving.next(&forest, false), None);
+    }
+
+    #[test]
     fn what_showed_something_new_is_run_as_others_are() {
         let mut solving = Solving::new(true);
         let one = tree(&[1; 9]);
         solving.recorded(&one, &detail(1, 1), true);
-        assert_eq!(solving.next(&Forest::default()), Some(Next::Again(one)));
+        assert_eq!(
+            solving.next(&Forest::default(), true),
+            Some(Next::Again(one))
+        );
     }
 
     #[test]
@@ -199,7 +218,7 @@ mod tests {
                 .recorded(&tree(&[1; 9]), &detail(1, 1), false)
                 .is_empty()
         );
-        assert_eq!(solving.next(&Forest::default()), None);
+        assert_eq!(solving.next(&Forest::default(), true), None);
     }
 
     #[test]
