@@ -241,19 +241,24 @@ struct Comparison {
 struct Sample {
     values: [Vec<u64>; 2],
     contrast: Contrast,
+    /// Of A12.
+    interval: [f64; 2],
 }
 
 impl Sample {
     fn new(values: [Vec<u64>; 2]) -> Sample {
-        let contrast = mann_whitney(&values[0], &values[1]);
-        Sample { values, contrast }
+        Sample {
+            contrast: mann_whitney(&values[0], &values[1]),
+            interval: a12_interval(&values[0], &values[1]),
+            values,
+        }
     }
 
     /// `574, 623 | 0.98 [0.93, 1.00] | <0.001 | better`
     fn cells(&self, adjusted: f64) -> String {
         let [ours, other] =
             (self.values.each_ref()).map(|v| v.iter().map(|n| *n as f64).collect::<Vec<_>>());
-        let [low, high] = a12_interval(&self.values[0], &self.values[1]);
+        let [low, high] = self.interval;
         let p = match adjusted {
             p if p < 0.001 => "< 0.001".to_owned(),
             p => format!("{p:.3}"),
@@ -268,11 +273,10 @@ impl Sample {
     }
 
     fn verdict(&self, adjusted: f64) -> &'static str {
-        let [low, _] = a12_interval(&self.values[0], &self.values[1]);
         match self.contrast.a12 {
             a12 if adjusted < 0.05 && a12 > 0.5 => "better",
             a12 if adjusted < 0.05 && a12 < 0.5 => "**worse**",
-            _ if low >= NOT_WORSE => "not worse",
+            _ if self.interval[0] >= NOT_WORSE => "not worse",
             _ => "open",
         }
     }
