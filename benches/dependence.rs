@@ -1,12 +1,16 @@
 //! Dependence: the build that follows the input, against the one that campaigns use.
 //!
 //! Six programs (and an n-body, heavy in floats, that is not in the mean), then the dataflow programs on their
-//! reduced seeds. Each runs its fixed input in [`Build::Plain`], as the control in [`Build::Fast`], then in
+//! reduced seeds, then four of them on as many rows as fit an input: what monitoring costs on full data, which row selection
+//! spares (`sandglass rows` runs all rows in [`Build::Fast`], and only those that it keeps are monitored). Each runs its fixed input in [`Build::Plain`], as the control in [`Build::Fast`], then in
 //! [`Build::Dependence`], resets included. Memory is what the system keeps for the instance's memories after the
 //! runs, ours with the guest's, over the guest's in the plain build.
 //!
 //! `CASE=name` measures one program.
 
+#[allow(dead_code, reason = "here nothing is written to files")]
+#[path = "dataflow/large.rs"]
+mod large;
 #[allow(
     dead_code,
     unused_imports,
@@ -24,13 +28,21 @@ mod seeds;
 
 use std::time::Instant;
 
-use sandglass_benches::{Size, geometric_mean, heading, in_turns, println, programs, sandbox};
+use sandglass_benches::{
+    Error, Size, geometric_mean, heading, in_turns, println, programs, sandbox,
+};
 use sandglass_engine::Interest;
 use sandglass_guests::DATAFLOW;
 use sandglass_sandbox::{Build, DependenceLimits, on_guest_thread};
 
 /// What is measured together at least: short runs are repeated.
 const ROUND_NS: f64 = 1e6;
+
+/// Rows of full data, of all data sets of a program.
+const ROWS: u32 = 10_000;
+
+/// What went wrong, in words.
+type Result<T> = std::result::Result<T, Error>;
 
 fn main() {
     let size = Size::from_args();
@@ -45,6 +57,34 @@ fn main() {
         (program.name, program.wasm.to_vec(), seed)
     });
     suite(size, inputs.collect::<Vec<_>>());
+    println!("{} rows", size.pick(ROWS / 10, ROWS));
+    let wanted = DATAFLOW
+        .iter()
+        .filter(|program| ["p1", "p2", "p3", "p7"].contains(&program.name));
+    let wanted = wanted.filter(|program| only.as_deref().is_none_or(|only| only == program.name));
+    let inputs = wanted.map(|program| {
+        let data = full(program.name, size.pick(ROWS / 10, ROWS));
+        (
+            program.name,
+            program.wasm.to_vec(),
+            data.expect("it is one of them"),
+        )
+    });
+    suite(size, inputs.collect::<Vec<_>>());
+}
+
+/// Full data as one testcase.
+fn full(program: &str, rows: u32) -> Result<Vec<u8>> {
+    let (mut text, mut last) = (String::new(), 0);
+    large::draw(program, rows, |set, row| {
+        if set != std::mem::replace(&mut last, set) {
+            text.push('\x1c');
+        }
+        text += &row;
+        text.push('\n');
+        Ok(())
+    })?;
+    Ok(text.into_bytes())
 }
 
 /// Programs that one mean is taken of.

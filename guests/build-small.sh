@@ -166,11 +166,18 @@ exec $lld "\${arguments[@]}"
 EOF
   chmod +x "$work/link"
   sdk wasm32-wasip1 "$work"
-  for source in dataflow/*.rs; do
+  module() { # the module's name, its source, further arguments
     rustc --edition 2024 --crate-type cdylib --target wasm32-wasip1 -C opt-level=2 -C panic=abort -C codegen-units=1 \
       -C debuginfo=line-tables-only -C linker="$work/link" -C linker-flavor=wasm-ld -L "$work" --extern sandglass_sdk \
-      --remap-path-prefix "$root"=guests --remap-path-prefix "$sysroot"=rust --crate-name "$(basename "$source" .rs)" \
-      "$root/$source" -o "$to/$(basename "$source" .rs).wasm"
+      --remap-path-prefix "$root"=guests --remap-path-prefix "$sysroot"=rust --crate-name "$(basename "$2" .rs)" \
+      "${@:3}" "$root/$2" -o "$to/$1.wasm"
+  }
+  for source in dataflow/*.rs; do
+    module "$(basename "$source" .rs)" "$source"
+  done
+  for source in dataflow/queries/q*.rs; do
+    module "$(basename "$source" .rs)" "$source"
+    module "$(basename "$source" .rs)-mutants" "$source" --cfg mutants -C debuginfo=0 -C strip=symbols
   done
   for source in dataflow/c/*.c; do
     c "$to/c-$(basename "$source" .c).wasm" "$root/$source" -gline-tables-only -Wl,-z,stack-size=65536

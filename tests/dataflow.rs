@@ -9,6 +9,8 @@ mod c;
 mod hard;
 #[path = "dataflow/inputs.rs"]
 mod inputs;
+#[path = "dataflow/queries.rs"]
+mod queries;
 #[path = "dataflow/results.rs"]
 mod results;
 #[path = "dataflow/tuples.rs"]

@@ -2,13 +2,17 @@
 //!
 //! What counts is not what a guidance believes: an input that takes an arm that no run has taken before is run
 //! again in an instance of its own, findings included, and lines are those of all such runs, by the module's
-//! line table. A fault is known by the words of its panic, in a replay with what was written to standard error.
+//! line table. A fault is known by the words of its panic, in a replay with what was written to standard error. Of queries every
+//! input that runs through is given to their mutants, too (`mutants.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sandglass_benches::{run_batch, thread_cpu_ns};
-use sandglass_engine::{Config, Engine, Interest, Judging, Outcome, Variant, guidance};
+use sandglass_engine::{
+    Batch, Config, Engine, Exit, Interest, Judging, Outcome, Scratch, Variant, guidance,
+};
+use sandglass_guests::Query;
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_instrument::{ProbeMap, executed};
@@ -19,6 +23,7 @@ use sandglass_runtime::target::{Exact, Module, Reset, Target, Worker};
 use sandglass_sandbox::{Limits, Options, Sandbox, on_guest_thread};
 
 use crate::Result;
+use crate::mutants::Mutants;
 use crate::programs::Program;
 use crate::record::Curve;
 
@@ -27,6 +32,7 @@ pub(crate) struct Prepared {
     target: Arc<Target>,
     /// What its own source is called.
     source: String,
+    query: Option<Query>,
 }
 
 /// What a campaign is besides its program.
@@ -65,6 +71,7 @@ pub(crate) struct Reached {
     pub(crate) curve: Curve,
     /// Of the module's operators that come from there: closer to statements, since lines differ in size.
     pub(crate) operators: Share,
+    /// With the mutants that were killed, `mutant 5` say.
     pub(crate) faults: BTreeMap<String, First>,
     /// Executions that ran through.
     pub(crate) valid: u64,
@@ -82,6 +89,7 @@ impl Prepared {
         Ok(Prepared {
             target: Arc::new(target),
             source: format!("{}.rs", program.name),
+            query: program.query(),
         })
     }
 
@@ -101,6 +109,8 @@ impl Prepared {
             ..Config::bare(spec, plan.seed, worker.probes())
         })?;
         let mut collector = Collector::new(&self.target, &limits)?;
+        let mut mutants = self.query.as_ref().map(Mutants::new).transpose()?;
+        let mut scratch = Scratch::default();
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());
         let (mut paced, mut curve) = (None, Vec::new());
         while engine.stats().execs < plan.execs {
@@ -121,7 +131,12 @@ impl Prepared {
                 let first = judging.judged();
                 for (nth, outcome) in (first..).zip(&*outcomes) {
                     let is_fast = batch.variant(nth) == Variant::Fast;
-                    collector.see(batch.first_trial() + nth as u64, outcome, is_fast)?;
+                    let trial = batch.first_trial() + nth as u64;
+                    collector.see(trial, outcome, is_fast)?;
+                    if let (Some(mutants), Exit::Valid) = (&mut mutants, outcome.exit) {
+                        let input = input(&batch, nth, &mut scratch)?;
+                        collector.killed(trial, mutants.killed(&input));
+                    }
                 }
                 engine.judge(&mut judging, outcomes);
                 Ok(judging.wants_more())
@@ -171,6 +186,16 @@ impl Prepared {
         let own = self.own(&vec![0; program.probe_map().probes.len()])?;
         Ok(own.lines.into_keys().collect())
     }
+}
+
+/// What trial `nth` was given. Errs if it drew.
+fn input(batch: &Batch, nth: usize, scratch: &mut Scratch) -> Result<Vec<u8>> {
+    if batch.drawing(nth).is_some() {
+        return Err("queries read rows, not what a generator made of choices".into());
+    }
+    let mut input = Vec::new();
+    batch.build(nth, scratch, &mut input);
+    Ok(input)
 }
 
 /// The arms that were taken, ascending.
@@ -243,6 +268,19 @@ impl Collector {
         (thread_cpu_ns() - self.began_ns) as f64 / 1e9
     }
 
+    /// Writes down which mutants a trial killed.
+    fn killed(&mut self, trial: u64, mutants: Vec<u32>) {
+        for mutant in mutants {
+            let first = self.first(trial);
+            self.faults.insert(format!("mutant {mutant}"), first);
+        }
+    }
+
+    fn first(&self, exec: u64) -> First {
+        let cpu_s = self.cpu_s();
+        First { exec, cpu_s }
+    }
+
     /// Looks at a trial. Errs if a replay differs from it; but of a trial in a variant that is not the fast one, the
     /// replay counts, since limits of memory are reached elsewhere.
     fn see(&mut self, trial: u64, outcome: &Outcome, is_fast: bool) -> Result<()> {
@@ -275,10 +313,7 @@ impl Collector {
                 if let Some(Said::Message(words)) = ending.said
                     && let Some(fault) = words.strip_prefix("fault ")
                 {
-                    let first = First {
-                        exec: trial,
-                        cpu_s: self.cpu_s(),
-                    };
+                    let first = self.first(trial);
                     self.faults.entry(fault.to_owned()).or_insert(first);
                 }
             }

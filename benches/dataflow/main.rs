@@ -3,7 +3,7 @@
 //! - `run`: runs campaigns and adds a line of results for each; those that the file has are not run again (`run.rs`,
 //!   `campaign.rs`, `record.rs`);
 //! - `table`: whether ports agree with what their authors' archive has (`gate.rs`), and how guidances compare
-//!   (`compare.rs`, `branches.rs`, `progress.rs`), also on programs with harder faults (`hard.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
+//!   (`compare.rs`, `branches.rs`, `progress.rs`), also on programs with harder faults (`hard.rs`) and queries (`queries.rs`), as Markdown; campaigns that are not alike are refused (`alike.rs`);
 //! - `tuples`: which columns the programs need to be equal, or compare, as found in one run each, beside the tuples that
 //!   DepFuzz's evaluation had written down (`tuples.rs`), as Markdown;
 //! - `large`: writes data sets of as many rows as wanted, for `sandglass rows` to select from (`large.rs`).
@@ -18,8 +18,10 @@ mod compare;
 mod gate;
 mod hard;
 mod large;
+mod mutants;
 mod programs;
 mod progress;
+mod queries;
 mod record;
 mod run;
 mod seeds;
@@ -75,12 +77,16 @@ fn main() -> Result<()> {
             }
             let all = alike::alike(all, &wanted)?;
             let (hard, all): (Vec<_>, Vec<_>) = (all.into_iter()).partition(hard::is_hard);
+            let (queries, all): (Vec<_>, Vec<_>) = (all.into_iter()).partition(queries::is_query);
             if !all.is_empty() {
                 gate::print(&all)?;
                 compare::print(&all, &of);
             }
             if !hard.is_empty() {
                 hard::print(&hard);
+            }
+            if !queries.is_empty() {
+                queries::print(&queries, &of);
             }
             Ok(())
         }

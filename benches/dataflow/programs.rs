@@ -1,10 +1,11 @@
 //! The 17 programs as DepFuzz was evaluated on them: kinds of columns, which cells depend on each other,
-//! what a day of each tool led to. And copies of them with harder faults of our own, which no archive knows.
+//! what a day of each tool led to. And copies of them with harder faults of our own, and queries of TPC-DS, which no archive
+//! knows.
 //!
 //! The results are those of archives in the authors' working repository, one campaign each
 //! (Humayun, Kim and Gulzar, ESEC/FSE 2023). P5 is their two-dataset form; P5s, the other, has no such row.
 
-use sandglass_guests::{Dataflow, dataflow};
+use sandglass_guests::{Dataflow, Query, dataflow};
 
 /// A program.
 #[derive(Debug)]
@@ -291,6 +292,73 @@ pub(crate) const HARD: &[Program] = &[
     copy("p17h", &PROGRAMS[17]),
 ];
 
+/// Kinds of the columns of tables: keys are no numbers.
+macro_rules! columns {
+    (store_sales) => {
+        "oooooooooonnnnnnnnnnnnn"
+    };
+    (store_returns) => {
+        "oooooooooonnnnnnnnnn"
+    };
+    (catalog_sales) => {
+        "oooooooooooooooooonnnnnnnnnnnnnnnn"
+    };
+    (web_sales) => {
+        "oooooooooooooooooonnnnnnnnnnnnnnnn"
+    };
+    (date_dim) => {
+        "ooonnnnnnnnnnnooooonnnnooooo"
+    };
+    (item) => {
+        "ooooonnoooooonoooooono"
+    };
+    (store) => {
+        "oooooonnoooooooooooooooooooon"
+    };
+    (customer) => {
+        "ooooooooooonnnoooo"
+    };
+    (customer_address) => {
+        "ooooooooooono"
+    };
+    (customer_demographics) => {
+        "oooononnn"
+    };
+    (promotion) => {
+        "ooooonnoooooooooooo"
+    };
+}
+
+/// Queries: kinds of columns of their tables, and what DepFuzz is told, the first four rows' keys of each join.
+macro_rules! queries {
+    ($($name:literal [$first:ident $($table:ident)*] $tuples:literal)*) => {
+        &[$(Program {
+            name: $name,
+            schema: concat!(columns!($first) $(, ";", columns!($table))*),
+            tuples: $tuples,
+            tuples_differ: "filters compare columns with constants",
+            statements: None,
+            archive: None,
+        }),*]
+    };
+}
+
+/// Queries of TPC-DS. They count neither for the gate nor in comparisons of the others.
+pub(crate) const QUERIES: &[Program] = queries! {
+    "q1" [store_returns date_dim store customer] "4*{0.0,1.0} 4*{0.7,2.0} 4*{0.3,3.0}"
+    "q3" [store_sales date_dim item] "4*{0.0,1.0} 4*{0.2,2.0}"
+    "q6" [customer_address customer store_sales date_dim item]
+        "4*{0.0,1.4} 4*{1.0,2.3} 4*{2.0,3.0} 4*{2.2,4.0}"
+    "q7" [store_sales customer_demographics date_dim item promotion]
+        "4*{0.4,1.0} 4*{0.0,2.0} 4*{0.2,3.0} 4*{0.8,4.0}"
+    "q12" [web_sales item date_dim] "4*{0.3,1.0} 4*{0.0,2.0}"
+    "q15" [catalog_sales customer customer_address date_dim]
+        "4*{0.3,1.0} 4*{1.4,2.0} 4*{0.0,3.0}"
+    "q19" [date_dim store_sales item customer customer_address store]
+        "4*{0.0,1.0} 4*{1.2,2.0} 4*{1.3,3.0} 4*{3.4,4.0} 4*{1.7,5.0}"
+    "q20" [catalog_sales item date_dim] "4*{0.15,1.0} 4*{0.0,2.0}"
+};
+
 /// A program with the columns and tuples of another.
 const fn copy(name: &'static str, of: &Program) -> Program {
     Program {
@@ -313,20 +381,26 @@ const EXECS_P5S: u64 = 36_081;
 /// Executions of one with harder faults.
 const EXECS_HARD: u64 = 50_000;
 
-/// The program of this name, or that with harder faults.
-pub(crate) fn find(name: &str) -> Option<&'static Program> {
-    let mut all = PROGRAMS.iter().chain(HARD);
-    all.find(|program| program.name == name)
+/// Executions of a query.
+const EXECS_QUERY: u64 = 10_000;
+
+/// All of them, with harder faults and queries.
+fn all() -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().chain(HARD).chain(QUERIES)
 }
 
-/// The programs of these names, in their order; all without names, but for those with harder faults.
+/// The program of this name, or that with harder faults, or the query.
+pub(crate) fn find(name: &str) -> Option<&'static Program> {
+    all().find(|program| program.name == name)
+}
+
+/// The programs of these names, in their order; all without names, but for those with harder faults and queries.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Program>, String> {
     if names.is_empty() {
         return Ok(PROGRAMS.iter().collect());
     }
     let unknown = |name: &str| {
-        let all = PROGRAMS.iter().chain(HARD);
-        let names: Vec<_> = all.map(|program| program.name).collect();
+        let names: Vec<_> = all().map(|program| program.name).collect();
         format!(
             "{name}: no such program, expected one of: {}",
             names.join(", ")
@@ -341,6 +415,12 @@ impl Program {
     /// Its module.
     pub(crate) fn guest(&self) -> &'static Dataflow {
         dataflow(self.name).expect("all of them are guests of ours")
+    }
+
+    /// What it is besides, if it is a query.
+    pub(crate) fn query(&self) -> Option<Query> {
+        let mut queries = sandglass_guests::QUERIES.into_iter();
+        queries.find(|query| query.program.name == self.name)
     }
 
     /// Whether it has harder faults.
@@ -364,6 +444,7 @@ impl Program {
         let archived = self.archived(guidance).or(self.archived("depfuzz"));
         let unknown = match self.is_hard() {
             true => EXECS_HARD,
+            false if self.query().is_some() => EXECS_QUERY,
             false => EXECS_P5S,
         };
         archived.map_or(unknown, |archived| archived.execs)

@@ -1,12 +1,12 @@
 //! The programs of `guests/dataflow`: those on which DepFuzz was evaluated, with its injected faults, and copies of them with
-//! harder faults of our own.
+//! harder faults of our own; and queries of TPC-DS, whose faults are mutants of their comparisons.
 //!
 //! A program panics with `fault ID` where one was injected. What it reads is described by `sandglass_sdk::flow::Sets`.
 
 /// One program.
 #[derive(Clone, Copy, Debug)]
 pub struct Dataflow {
-    /// As the file in `guests/dataflow`: `p1` to `p17`, and `p5s`; with harder faults `p1h`, say.
+    /// As the file in `guests/dataflow`: `p1` to `p17`, and `p5s`; with harder faults `p1h`, say; of a query `q1`.
     pub name: &'static str,
     /// Data sets that it reads.
     pub sets: usize,
@@ -75,15 +75,57 @@ pub const HARD: [Dataflow; 15] = programs! {
     "p17h" 1 ["h17.1" 2] []
 };
 
+/// A query of TPC-DS.
+#[derive(Clone, Copy, Debug)]
+pub struct Query {
+    /// Which one. No fault is injected.
+    pub program: Dataflow,
+    /// A module that runs it, and then those of its mutants that the input could tell from it, as `queries/mutants.rs` says.
+    pub mutants: &'static [u8],
+    /// How many there are, numbered from 0.
+    pub mutant_count: u32,
+}
+
+macro_rules! queries {
+    ($($name:literal $sets:literal $places:literal)*) => {
+        [$(Query {
+            program: Dataflow {
+                name: $name,
+                sets: $sets,
+                wasm: include_bytes!(concat!("../dataflow/wasm/", $name, ".wasm")),
+                source: include_str!(concat!("../dataflow/queries/", $name, ".rs")),
+                faults: &[],
+                infeasible: &[],
+            },
+            mutants: include_bytes!(concat!("../dataflow/wasm/", $name, "-mutants.wasm")),
+            mutant_count: 3 * $places,
+        }),*]
+    };
+}
+
+/// Queries, in their order: those that the authors of DepFuzz used in *NaturalFuzz* (FSE 2023), as programs over the full tables.
+pub const QUERIES: [Query; 8] = queries! {
+    "q1" 4 3
+    "q3" 3 2
+    "q6" 5 5
+    "q7" 5 6
+    "q12" 3 5
+    "q15" 4 15
+    "q19" 6 4
+    "q20" 3 5
+};
+
 /// P2 in C: as `p2`, by the operators of `sdk/c/sandglass_flow.h`.
 pub const C_P2: &[u8] = include_bytes!("../dataflow/wasm/c-p2.wasm");
 
 /// All operators for C; its input says what their rows have to be (`guests/dataflow/c/operators.c`).
 pub const C_OPERATORS: &[u8] = include_bytes!("../dataflow/wasm/c-operators.wasm");
 
-/// The program of this name.
+/// The program of this name, or the query.
 pub fn dataflow(name: &str) -> Option<&'static Dataflow> {
-    let mut all = DATAFLOW.iter().chain(&HARD);
+    static ALL: [Query; 8] = QUERIES;
+    let queries = ALL.iter().map(|query| &query.program);
+    let mut all = DATAFLOW.iter().chain(&HARD).chain(queries);
     all.find(|program| program.name == name)
 }
 
@@ -115,9 +157,28 @@ mod tests {
     }
 
     #[test]
+    fn comparisons_of_queries_are_numbered() {
+        for query in QUERIES {
+            let places = query.program.source.split("is!(").skip(1);
+            let places = places.map(|rest| rest.split(':').next());
+            let places: Vec<_> = places.map(|place| place?.parse().ok()).collect();
+            let expected: Vec<_> = (0..query.mutant_count / 3).map(Some).collect();
+            assert_eq!(places, expected, "{}", query.program.name);
+            let tables = query.program.source.split("Data sets: ").nth(1);
+            let tables = tables.and_then(|rest| rest.split('.').next());
+            let tables = tables.map(|tables| tables.split(", ").count());
+            assert_eq!(tables, Some(query.program.sets), "{}", query.program.name);
+        }
+    }
+
+    #[test]
     fn no_module_names_a_path_of_the_machine_it_was_built_on() {
-        for program in DATAFLOW.iter().chain(&HARD) {
+        let queries = QUERIES.map(|query| query.program);
+        for program in DATAFLOW.iter().chain(&HARD).chain(&queries) {
             crate::paths::assert_names_no_home(program.name, program.wasm);
+        }
+        for query in QUERIES {
+            crate::paths::assert_names_no_home(query.program.name, query.mutants);
         }
     }
 }

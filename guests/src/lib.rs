@@ -1,7 +1,7 @@
 //! The guests that Sandglass is tested, measured and shown with, and their bytes.
 //!
 //! Small guests are part of this crate: hand-written text modules ([`WAT`]), planted faults ([`PLANTED`]),
-//! demos with realistic bugs ([`DEMOS`]), measured programs ([`BENCH`]), small cases of data flow ([`MICRO`]), dataflow programs ([`DATAFLOW`], [`HARD`]), programs with known worst cases ([`COSTLY`]) and
+//! demos with realistic bugs ([`DEMOS`]), measured programs ([`BENCH`]), small cases of data flow ([`MICRO`]), dataflow programs ([`DATAFLOW`], [`HARD`], [`QUERIES`]), programs with known worst cases ([`COSTLY`]) and
 //! generators of inputs ([`GENERATORS`], whose sources are a crate of their own, `guests/generators`). Real libraries are built by
 //! `guests/build-subjects.sh` and found by [`subject`].
 //!
@@ -29,7 +29,7 @@ mod wat;
 
 pub use bench::{BENCH, BENCH_SQLITE_INPUT, Bench};
 pub use cost::{COSTLY, Costly};
-pub use dataflow::{C_OPERATORS, C_P2, DATAFLOW, Dataflow, HARD, dataflow};
+pub use dataflow::{C_OPERATORS, C_P2, DATAFLOW, Dataflow, HARD, QUERIES, Query, dataflow};
 pub use demo::{Bug, C_DEMO, DEMOS, Demo, RUST_DEMO};
 pub use dependence::{MICRO, MICRO_CASES};
 pub use generator::{GENERATORS, Generator, generator};

@@ -51,7 +51,7 @@ fn rebuilt_guests_are_the_checked_in_ones() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 24 + 4 + 6 + 3 + 4 + 35 + 21 + 8 + 2);
+    assert_eq!(compared, 24 + 4 + 6 + 3 + 4 + 35 + 16 + 21 + 8 + 2);
 }
 
 fn modules(folder: &Path) -> Vec<PathBuf> {
