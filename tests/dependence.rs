@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use sandglass_engine::{Exit, Interest};
 use sandglass_guests::{MICRO, MICRO_CASES, WAT};
-use sandglass_instrument::labels::SiteKind;
+use sandglass_instrument::labels::{EVENTS_MAX, SiteKind};
 use sandglass_sandbox::{
     Build, DependenceEvent, DependenceLimits, Dependences, Limits, Options, Program, Sandbox,
     on_guest_thread,
@@ -381,5 +381,48 @@ fn small_guests_answer_as_in_the_plain_build() {
             }
         }
         assert!(compared > 200, "{compared} runs are too few");
+    });
+}
+
+/// Of a long list repeats are left out while it is written; when it is full, what does not fit is counted. All of it is
+/// gone before the next run.
+#[test]
+fn long_lists_have_no_repeats_and_end() {
+    on_guest_thread(|| {
+        // Compares the first byte with all numbers below 196,606, or with their lowest bits.
+        let wasm = |mask: &str| {
+            let text = format!(
+                r#"(module (memory (export "memory") 1)
+                  (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
+                    (local $x i32) (local $end i32)
+                    (local.set $end (i32.sub (i32.const 196608) (local.get $size)))
+                    (loop $l
+                      (if (i32.eq (i32.load8_u (local.get $p)) (i32.and (local.get $x) (i32.const {mask})))
+                        (then nop))
+                      (local.set $x (i32.add (local.get $x) (i32.const 1)))
+                      (br_if $l (i32.lt_u (local.get $x) (local.get $end))))
+                    i32.const 0))"#
+            );
+            wat::parse_str(text).expect("it is well-formed")
+        };
+        let kept = DependenceLimits {
+            repeats: false,
+            ..ALL
+        };
+        let count = 196_608 - 2;
+        let mut few = sandbox(&wasm("7"), Build::Dependence);
+        let found = few.depend(b"ab", kept);
+        assert_eq!((found.events.len(), found.dropped), (8, 0));
+        assert_eq!(found.repeated, count - 8);
+        let mut many = sandbox(&wasm("-1"), Build::Dependence);
+        for limits in [kept, ALL] {
+            let found = many.depend(b"ab", limits);
+            assert_eq!((found.events.len() as u32, found.repeated), (EVENTS_MAX, 0));
+            assert_eq!(found.dropped, count - EVENTS_MAX);
+            let right = found.events.iter().map(|event| event.right);
+            assert!(right.eq(0..EVENTS_MAX.into()), "the first ones, in order");
+        }
+        let fresh = sandbox(&wasm("7"), Build::Dependence).depend(b"ab", kept);
+        assert_eq!(few.depend(b"ab", kept), fresh);
     });
 }

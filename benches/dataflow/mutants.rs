@@ -41,7 +41,7 @@ impl Mutants {
         let mut killed: Vec<_> = numbers("killed ").collect();
         // The query itself ran through.
         if replay.outcome.exit != Exit::Valid {
-            killed.extend(numbers("mutant ").last());
+            killed.extend(numbers("mutant ").next_back());
         }
         killed.retain(|mutant| self.alive >> mutant & 1 == 1);
         killed

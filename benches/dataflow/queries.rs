@@ -64,9 +64,9 @@ pub(crate) fn print(records: &[Record], of: &str) {
         let cell = |cells: &Vec<Cell<'_>>| {
             let mut cells = cells.iter();
             let cell = cells.find(|cell| cell.program.name == query.name)?;
-            let of = cell.records.iter().map(|record| record.reached.lines);
+            let mut of = cell.records.iter().map(|record| record.reached.lines);
             let lines: Vec<_> = of.clone().map(|lines| lines.reached as f64).collect();
-            Some((median(&lines), of.last()?.all))
+            Some((median(&lines), of.next_back()?.all))
         };
         let found: Vec<_> = by_arm.iter().map(cell).collect();
         let lines = found.iter().flatten().map(|(_, all)| *all).next();

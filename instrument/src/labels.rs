@@ -56,14 +56,13 @@ pub const EVENTS_MAX: u32 = 1 << 16;
 /// there: bytes of a block, as a shift. A page, so that what is looked at afterwards is what takes memory anyway.
 pub const TOUCHED_SHIFT: u32 = 12;
 
-/// u32 each: where the latest event lies whose hash says so, if there are many.
-pub const KNOWN_MANY: u32 = 1 << 14;
-/// Of a hash, the bits that do not say which.
+/// u32 each: where the latest event lies whose hash says so, of those behind what is long.
+pub const KNOWN: u32 = 1 << 14;
+/// Of a hash of 64 bits, those that do not say which.
 #[cfg(test)]
-pub(crate) const KNOWN_MANY_SHIFT: u32 = 20;
+pub(crate) const KNOWN_SHIFT: u32 = 52;
 /// Bytes of those.
-pub const KNOWN_MANY_BYTES: u32 = 4 << 12;
-
+pub const KNOWN_BYTES: u32 = 4 << 12;
 /// The number of a node each, where its hash says, or the next free slot after that: two bytes as long as that
 /// is enough, then four.
 pub const SLOTS: u32 = 1 << 16;
@@ -80,38 +79,47 @@ pub const FIRST_GRANULE: u32 = 2;
 /// Events, one after the other, see [`Event`].
 pub const EVENT_LIST: u32 = ARENA + 8 * GRANULES;
 /// Bytes of an event at most.
-const EVENT_BYTES_MAX: u32 = 32;
+#[cfg(test)]
+const EVENT_BYTES_MAX: u32 = 28;
+/// Bytes of all.
+const EVENT_LIST_BYTES: u32 = EVENTS_MAX * 32;
+/// From here on an event is not kept if it is the same as one lately: most runs are spared the time, and the others memory.
+pub(crate) const EVENT_LIST_LONG: u32 = EVENT_LIST + (1 << 17);
+/// Where events are written that there is no room for.
+#[cfg(test)]
+pub(crate) const EVENT_SINK: u32 = EVENT_LIST + EVENT_LIST_BYTES - EVENT_BYTES_MAX;
+/// Behind this there may be no room for an event.
+#[cfg(test)]
+pub(crate) const EVENT_LIST_FULL: u32 = EVENT_SINK - EVENT_BYTES_MAX;
 
 /// What every run uses lies together from here on: in one page, if the module is small.
-pub const HEADER: u32 = EVENT_LIST + EVENTS_MAX * EVENT_BYTES_MAX;
+pub const HEADER: u32 = EVENT_LIST + EVENT_LIST_BYTES;
 /// u32, number of the next free granule.
 pub const NEXT: u32 = HEADER;
 /// u32, nodes made.
 pub const NODES: u32 = HEADER + 4;
 /// u32, nodes that there was no room for.
 pub const SATURATED: u32 = HEADER + 8;
-/// u32, events kept.
-pub const EVENTS: u32 = HEADER + 12;
 /// u32, events that there was no room for in all.
-pub const DROPPED: u32 = HEADER + 16;
+pub const DROPPED: u32 = HEADER + 12;
 /// u32, events that are looked at of one site.
-pub const SITE_EVENTS_MAX: u32 = HEADER + 20;
+pub const SITE_EVENTS_MAX: u32 = HEADER + 16;
 /// u32, nodes that may be made.
-pub const NODES_LIMIT: u32 = HEADER + 24;
+pub const NODES_LIMIT: u32 = HEADER + 20;
 /// u32, there are two to the power of 32 minus this slots.
-pub const SLOTS_SHIFT: u32 = HEADER + 28;
-/// u32, where the next event will lie.
-pub const EVENTS_END: u32 = HEADER + 32;
+pub const SLOTS_SHIFT: u32 = HEADER + 24;
+/// u32, where the next event will lie; no longer if there was no room for one.
+pub const EVENTS_END: u32 = HEADER + 28;
+/// u32, bytes of a slot, as a shift: 1 or 2.
+pub const SLOT_SHIFT: u32 = HEADER + 32;
 /// u32, not 0 if events are kept that are the same as one before.
 pub const REPEATS: u32 = HEADER + 36;
 /// u32, events that were not kept because they were the same as one before.
 pub const REPEATED: u32 = HEADER + 40;
-/// u32, bytes of a slot, as a shift: 1 or 2.
-pub const SLOT_SHIFT: u32 = HEADER + 44;
-/// u32, which of the tables of known events is in use, and the bits of a hash that it leaves out.
-pub const KNOWN_AT: u32 = HEADER + 48;
-/// The other half.
-pub const KNOWN_SHIFT: u32 = HEADER + 52;
+/// u32, where the latest event lies, if it lies behind what is long; else 0.
+pub const EVENT_LATEST: u32 = HEADER + 44;
+/// u32, where events end, if there was no room for one; else 0.
+pub const EVENTS_FULL: u32 = HEADER + 48;
 /// Sixteen labels: the bytes of a value that is worked on.
 #[cfg(test)]
 pub(crate) const LANES: u32 = HEADER + 64;
@@ -124,17 +132,8 @@ pub const PASSING: u32 = HEADER + 256;
 const PASSING_NEAR: u32 = 64;
 /// Most parameters or results that a function has.
 pub(crate) const VALUES_MAX: u32 = 1000;
-/// As [`KNOWN_MANY`], if there are few.
-pub const KNOWN_FEW: u32 = PASSING + 12 * PASSING_NEAR;
-/// Of a hash, the bits that do not say which.
-pub const KNOWN_FEW_SHIFT: u32 = 23;
-/// Bytes of those.
-pub const KNOWN_FEW_BYTES: u32 = 4 << 9;
-/// So many events are few.
-#[cfg(test)]
-pub(crate) const KNOWN_FEW_EVENTS: u32 = 1 << 10;
 /// First byte of what depends on the module.
-const OWN: u32 = KNOWN_FEW + KNOWN_FEW_BYTES;
+const OWN: u32 = PASSING + 12 * PASSING_NEAR;
 
 /// The label of an argument of the call that is being made.
 pub(crate) const fn argument(n: usize) -> u32 {
@@ -152,12 +151,12 @@ pub(crate) const fn payload(n: usize) -> u32 {
     argument(n) + 8
 }
 
-/// Counters lie below: an event has no bits for more.
-pub(crate) const COUNTERS_END: u32 = HEADER + (4 << 22);
+/// Sites whose events are recorded: an event has no bits for more.
+pub(crate) const SITES_MAX: u32 = 1 << 22;
 
 /// The names that the library of functions uses, with their values.
 #[cfg(test)]
-pub(crate) const NAMES: [(&str, u32); 40] = [
+pub(crate) const NAMES: [(&str, u32); 36] = [
     ("EVERYTHING", EVERYTHING),
     ("IN_LANES", IN_LANES),
     ("RANGE", RANGE),
@@ -168,31 +167,27 @@ pub(crate) const NAMES: [(&str, u32); 40] = [
     ("LONG_BASE", LONG_BASE),
     ("LONG_SHIFT", LONG_SHIFT),
     ("POSITION_SHIFT", POSITION_SHIFT),
-    ("HEADER", HEADER),
     ("NEXT", NEXT),
     ("NODES", NODES),
     ("SATURATED", SATURATED),
-    ("EVENTS", EVENTS),
-    ("DROPPED", DROPPED),
-    ("SITE_EVENTS_MAX", SITE_EVENTS_MAX),
     ("NODES_LIMIT", NODES_LIMIT),
     ("SLOTS_SHIFT", SLOTS_SHIFT),
     ("SLOT_SHIFT", SLOT_SHIFT),
-    ("EVENTS_END", EVENTS_END),
     ("REPEATS", REPEATS),
     ("REPEATED", REPEATED),
-    ("KNOWN_AT", KNOWN_AT),
+    ("KNOWN", KNOWN),
     ("KNOWN_SHIFT", KNOWN_SHIFT),
-    ("KNOWN_MANY", KNOWN_MANY),
-    ("KNOWN_MANY_SHIFT", KNOWN_MANY_SHIFT),
-    ("KNOWN_FEW_EVENTS", KNOWN_FEW_EVENTS),
+    ("EVENT_LATEST", EVENT_LATEST),
+    ("EVENTS_FULL", EVENTS_FULL),
+    ("EVENT_LIST_FULL", EVENT_LIST_FULL),
+    ("EVENT_SINK", EVENT_SINK),
+    ("DROPPED", DROPPED),
     ("LANES", LANES),
     ("OTHER_LANES", OTHER_LANES),
     ("SLOTS", SLOTS),
     ("SLOTS_SHIFT_LEAST", SLOTS_SHIFT_LEAST),
     ("GRANULES", GRANULES),
     ("FIRST_GRANULE", FIRST_GRANULE),
-    ("EVENTS_MAX", EVENTS_MAX),
     ("ARENA", ARENA),
     ("COPIED", IN_LANES | RANGE),
     ("ARENA_4", ARENA + 4),
@@ -245,14 +240,12 @@ pub fn of_byte(index: u32) -> u32 {
     }
 }
 
-/// An event as the memory of labels has it: a u32, then both labels and both operands in as many bytes as it says.
-/// The lowest 22 bits are the word after [`HEADER`] that counts for its site. Then come two bits each: for a
-/// label 0 (none), 1 (a node, u16), 2 (a byte of the input, u16) or 3 (u32), for an operand 0 (it is 0), 1 (u8),
-/// 2 (u32) or 3 (u64), and the outcome: 0, 1, or 2 for that of a switch, which is the left operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An event. The memory of labels has a u32 of it, whose lower 22 bits are the number of the site and the highest two the
+/// outcome: 0, 1, or 2 for that of a switch, which is the left operand; then what is [`Recorded`] at that site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// Address of the counter of its site.
-    pub counter: u32,
+    /// The number of its site.
+    pub site: u32,
     /// What came out.
     pub outcome: u32,
     /// The operands.
@@ -261,31 +254,41 @@ pub struct Event {
     pub labels: [u32; 2],
 }
 
+/// Bits of an event above the number of its site.
+pub(crate) const OUTCOME_SHIFT: u32 = 30;
+/// What stands for an outcome that is the left operand.
+pub(crate) const OUTCOME_IS_LEFT: u32 = 2;
+
 impl Event {
-    /// The event that `bytes` begin with, and how long it is; nothing if it is not whole.
-    pub fn read(bytes: &[u8]) -> Option<(Event, usize)> {
+    /// The event that `bytes` begin with, and how long it is; nothing if it is not whole, or of no site.
+    #[inline]
+    pub fn read(bytes: &[u8], sites: &[DependenceSite]) -> Option<(Event, usize)> {
         let mut at = 0;
-        let mut number = |size: usize| {
+        let mut number = |size: u8| {
             let mut value = [0; 8];
-            value[..size].copy_from_slice(bytes.get(at..at + size)?);
-            at += size;
+            value[..size.into()].copy_from_slice(bytes.get(at..at + usize::from(size))?);
+            at += usize::from(size);
             Some(u64::from_le_bytes(value))
         };
         let head = number(4)? as u32;
-        let code = |shift: u32| (head >> shift & 3) as usize;
-        let mut label = |code: usize| {
-            let value = number([0, 2, 2, 4][code])? as u32;
-            Some(if code == 2 { RANGE | value } else { value })
+        let site = head & (SITES_MAX - 1);
+        let recorded = &sites.get(site as usize)?.recorded;
+        let (mut labels, mut operands) = ([0; 2], recorded.constants);
+        for (label, is_there) in labels.iter_mut().zip(recorded.labels) {
+            *label = number(if is_there { 4 } else { 0 })? as u32;
+        }
+        for (operand, size) in operands.iter_mut().zip(recorded.operands) {
+            if size > 0 {
+                *operand = number(size)?;
+            }
+        }
+        let outcome = match head >> OUTCOME_SHIFT {
+            OUTCOME_IS_LEFT => operands[0] as u32,
+            outcome => outcome,
         };
-        let labels = [label(code(22))?, label(code(24))?];
-        let mut operand = |code: usize| number([0, 1, 4, 8][code]);
-        let operands = [operand(code(26))?, operand(code(28))?];
         let event = Event {
-            counter: HEADER + 4 * (head & 0x3f_ffff),
-            outcome: match code(30) {
-                2 => operands[0] as u32,
-                outcome => outcome as u32,
-            },
+            site,
+            outcome,
             operands,
             labels,
         };
@@ -419,6 +422,19 @@ pub struct DependenceSite {
     pub relation: Relation,
     /// Bytes of each operand: 4 or 8.
     pub width: u8,
+    /// What an event has of it.
+    pub recorded: Recorded,
+}
+
+/// What is recorded of an operator each time, one after the other: labels, then operands. The rest is known beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Of which operands the label, a u32; that of the others is 0.
+    pub labels: [bool; 2],
+    /// Bytes of each operand, 4 or 8; 0 if it never changes.
+    pub operands: [u8; 2],
+    /// What operands are that never change.
+    pub constants: [u64; 2],
 }
 
 /// How the sides of a comparison are compared.
@@ -473,18 +489,34 @@ mod tests {
 
     #[test]
     fn an_event_is_read_as_it_is_written() {
-        // Site 3; a node and a byte of the input; 7 and 0x1234; a switch's outcome.
-        let head = 3 | 1 << 22 | 2 << 24 | 1 << 26 | 2 << 28 | 2_u32 << 30;
-        let mut bytes = head.to_le_bytes().to_vec();
-        bytes.extend([9, 1, 5, 0, 7, 0x34, 0x12, 0, 0]);
+        let site = |recorded| DependenceSite {
+            function: 0,
+            offset: 0,
+            kind: SiteKind::Compare,
+            relation: Relation::Eq,
+            width: 8,
+            recorded,
+        };
+        let sites = [
+            site(Recorded::default()),
+            site(Recorded {
+                labels: [false, true],
+                operands: [8, 0],
+                constants: [0, 0x1234],
+            }),
+        ];
+        // Of site 1, a switch's outcome; a node; 7.
+        let mut bytes = (1 | 2_u32 << 30).to_le_bytes().to_vec();
+        bytes.extend([9, 1, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 99]);
         let event = Event {
-            counter: HEADER + 12,
+            site: 1,
             outcome: 7,
             operands: [7, 0x1234],
-            labels: [0x109, RANGE | 5],
+            labels: [0, 0x109],
         };
-        assert_eq!(Event::read(&bytes), Some((event, bytes.len())));
-        assert_eq!(Event::read(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(Event::read(&bytes, &sites), Some((event, 16)));
+        assert_eq!(Event::read(&bytes[..15], &sites), None);
+        assert_eq!(Event::read(&bytes, &sites[..1]), None);
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! everything is nothing again: shadows where labels were written, counters where something was counted.
 //! Short runs write little of either.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use sandglass_engine::Outcome;
+use sandglass_instrument::ProbeMap;
 use sandglass_instrument::labels::{self, Event, LabelLayout, Sets};
 
 use crate::pages::{PAGE, Region};
@@ -24,12 +26,15 @@ const CLEARED_MAX: usize = 1 << 12;
 /// that, all are cleared.
 const COUNTERS_PER_EVENT: usize = 16;
 
+/// Bytes of most events.
+const EVENT_BYTES: usize = 12;
+
 /// Which bytes of an input a run depends on, where, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependences {
     /// How it ended; detail included.
     pub outcome: Outcome,
-    /// What it decided, in the order of execution; most of what is the same as before in all is left out.
+    /// What it decided, in the order of execution; what is the same as before in all is left out.
     pub events: Vec<DependenceEvent>,
     /// Events that there was no room for.
     pub dropped: u32,
@@ -88,7 +93,8 @@ pub(crate) struct Labels {
     pub(crate) memory: Arc<Region>,
     /// Of each of the guest's memories.
     pub(crate) shadows: Vec<Shadow>,
-    pub(crate) layout: LabelLayout,
+    /// Where labels lie, and what is recorded.
+    pub(crate) map: Arc<ProbeMap>,
 }
 
 /// The labels of the bytes of a memory.
@@ -107,17 +113,16 @@ impl Labels {
             (labels::NEXT, labels::FIRST_GRANULE),
             (labels::NODES, 0),
             (labels::SATURATED, 0),
-            (labels::EVENTS, 0),
             (labels::DROPPED, 0),
             (labels::SITE_EVENTS_MAX, limits.site_events),
             (labels::NODES_LIMIT, limits.nodes.min(labels::NODES_MAX)),
             (labels::SLOTS_SHIFT, labels::SLOTS_SHIFT_FIRST),
             (labels::EVENTS_END, labels::EVENT_LIST),
+            (labels::SLOT_SHIFT, 1),
             (labels::REPEATS, limits.repeats.into()),
             (labels::REPEATED, 0),
-            (labels::SLOT_SHIFT, 1),
-            (labels::KNOWN_AT, labels::KNOWN_FEW),
-            (labels::KNOWN_SHIFT, labels::KNOWN_FEW_SHIFT),
+            (labels::EVENT_LATEST, 0),
+            (labels::EVENTS_FULL, 0),
         ];
         for (at, value) in header {
             self.memory.write(at as usize, &value.to_le_bytes());
@@ -169,45 +174,64 @@ impl Labels {
 
     /// What was recorded, of an input of so many bytes.
     pub(crate) fn read(&self, outcome: Outcome, input_bytes: u32) -> Dependences {
-        let mut bytes = self.recorded();
+        let repeats = self.word(labels::REPEATS) != 0;
         let mut sets = self.sets(input_bytes);
-        let mut found = Vec::with_capacity(self.word(labels::EVENTS) as usize);
-        while let Some((event, size)) = Event::read(bytes) {
-            bytes = &bytes[size..];
-            found.push(DependenceEvent {
-                site: self.site(&event) as u32,
-                outcome: event.outcome,
-                left: event.operands[0],
-                right: event.operands[1],
-                left_bytes: sets.of(event.labels[0]),
-                right_bytes: sets.of(event.labels[1]),
-            });
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        let (mut dropped, mut repeated) = (self.dropped(), self.word(labels::REPEATED));
+        for event in self.events() {
+            if found.len() == labels::EVENTS_MAX as usize {
+                dropped += 1;
+            } else if !repeats && !known.insert(event) {
+                repeated += 1;
+            } else {
+                found.push(DependenceEvent {
+                    site: event.site,
+                    outcome: event.outcome,
+                    left: event.operands[0],
+                    right: event.operands[1],
+                    left_bytes: sets.of(event.labels[0]),
+                    right_bytes: sets.of(event.labels[1]),
+                });
+            }
         }
         Dependences {
             outcome,
             events: found,
-            dropped: self.dropped(),
+            dropped,
             counts: self.counts().to_vec(),
-            repeated: self.word(labels::REPEATED),
+            repeated,
             saturated: self.word(labels::SATURATED),
             nodes: self.word(labels::NODES),
             followed_bytes: input_bytes.min(labels::INPUT_BYTES_MAX),
         }
     }
 
-    /// The events, one after the other.
-    fn recorded(&self) -> &[u8] {
-        let end = self.word(labels::EVENTS_END) as usize;
-        &self.memory.bytes(0, end)[labels::EVENT_LIST as usize..]
+    /// The events, in order.
+    fn events(&self) -> impl Iterator<Item = Event> {
+        let mut bytes = self.recorded();
+        std::iter::from_fn(move || {
+            let (event, size) = Event::read(bytes, &self.map.dependence)?;
+            bytes = &bytes[size..];
+            Some(event)
+        })
     }
 
-    fn site(&self, event: &Event) -> usize {
-        (event.counter - self.layout.counters) as usize / 4
+    /// The events, one after the other.
+    fn recorded(&self) -> &[u8] {
+        let end = match self.word(labels::EVENTS_FULL) {
+            0 => self.word(labels::EVENTS_END),
+            end => end,
+        };
+        &self.memory.bytes(0, end as usize)[labels::EVENT_LIST as usize..]
+    }
+
+    fn layout(&self) -> LabelLayout {
+        self.map.labels
     }
 
     /// Of each site how often it was to record something.
     fn counts(&self) -> &mut [u32] {
-        let (first, end) = (self.layout.counters, self.layout.end);
+        let (first, end) = (self.layout().counters, self.layout().end);
         self.memory
             .words(first as usize, (end - first) as usize / 4)
     }
@@ -227,14 +251,13 @@ impl Labels {
     /// Nothing has a label any more. `marks` say what was written of each memory of the guest's.
     pub(crate) fn clear(&self, guests: &[Arc<Region>], marks: &[Arc<Region>]) {
         let part = |from: u32, bytes: u32| self.memory.words(from as usize, bytes as usize / 4);
-        for passing in self.layout.passing() {
+        if self.word(labels::EVENT_LATEST) != 0 {
+            clear(part(labels::KNOWN, labels::KNOWN_BYTES));
+        }
+        let layout = self.layout();
+        for passing in layout.passing() {
             clear(part(passing.start, passing.end - passing.start));
         }
-        clear(part(labels::KNOWN_FEW, labels::KNOWN_FEW_BYTES));
-        if self.word(labels::KNOWN_AT) != labels::KNOWN_FEW {
-            clear(part(labels::KNOWN_MANY, labels::KNOWN_MANY_BYTES));
-        }
-        let layout = self.layout;
         clear(part(layout.globals, layout.counters - layout.globals));
         self.clear_counts();
         if self.word(labels::NODES) > 0 {
@@ -249,16 +272,13 @@ impl Labels {
     /// No site has counted anything. A site that has is that of an event, unless there was no room for one.
     fn clear_counts(&self) {
         let counts = self.counts();
-        let events = self.word(labels::EVENTS) as usize;
+        let events = self.recorded().len() / EVENT_BYTES;
         let has_all = self.word(labels::DROPPED) == 0 && self.word(labels::SITE_EVENTS_MAX) > 0;
         if !has_all || events > counts.len() / COUNTERS_PER_EVENT {
             return clear(counts);
         }
-        let mut bytes = self.recorded();
-        while let Some((event, size)) = Event::read(bytes) {
-            bytes = &bytes[size..];
-            counts[self.site(&event)] = 0;
-        }
+        self.events()
+            .for_each(|event| counts[event.site as usize] = 0);
     }
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn instantiate(program: &Program, host: Host, plan: Plan) -> Result<L
         let labels = Labels {
             memory,
             shadows: shadows.collect(),
-            layout: program.map.labels,
+            map: program.map.clone(),
         };
         labels.begin(DependenceLimits::STANDARD);
         labels

@@ -1,97 +1,149 @@
 //! What is recorded: comparisons, branches, switches and selections, with their operands and labels.
 
-use walrus::ValType;
-use walrus::ir::{self, BinaryOp, Instr, InstrLocId, UnaryOp};
+use walrus::ir::{self, BinaryOp, Instr, InstrLocId, StoreKind, UnaryOp};
+use walrus::{LocalId, ValType};
 
+use super::memory::Access;
 use super::operators;
 use super::walk::{Label, Use, Value, Walk};
-use crate::emit::{Code, widen};
-use crate::labels::{COUNTERS_END, DependenceSite, Relation, SITE_EVENTS_MAX, SiteKind};
+use crate::emit::Code;
+use crate::labels::{
+    DependenceSite, EVENT_LIST_LONG, EVENTS_END, OUTCOME_IS_LEFT, OUTCOME_SHIFT, Recorded,
+    Relation, SITE_EVENTS_MAX, SITES_MAX, SiteKind,
+};
+
+/// Where an operator lies, what it does, how it compares, and the bytes of its operands.
+pub(super) type Site = (InstrLocId, SiteKind, Relation, u8);
+
+/// What came out.
+#[derive(Clone, Copy)]
+pub(super) enum Outcome {
+    /// 0: it has none.
+    None,
+    /// 0 or 1, in a local.
+    Local(LocalId),
+    /// Whether a local is not 0.
+    IsSome(LocalId),
+    /// The left operand.
+    Left,
+}
+
+/// A number that is recorded.
+#[derive(Clone, Copy)]
+pub(super) enum Operand {
+    Constant(u64),
+    Local(LocalId, ValType),
+    /// Where memory is accessed.
+    Address(Access),
+}
+
+impl Operand {
+    fn constant(self) -> Option<u64> {
+        match self {
+            Operand::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Its bytes in an event.
+    fn bytes(self) -> u8 {
+        match self {
+            Operand::Constant(_) => 0,
+            Operand::Local(_, ty) => operators::width(ty),
+            Operand::Address(_) => 4,
+        }
+    }
+
+    /// Code that leaves it on the stack, and how it is written.
+    fn get(self, code: &mut Code) -> StoreKind {
+        match self {
+            Operand::Constant(_) => unreachable!("it is known beforehand"),
+            Operand::Local(local, ty) => {
+                code.get(local);
+                match ty {
+                    ValType::I64 => StoreKind::I64 { atomic: false },
+                    ValType::F32 => StoreKind::F32,
+                    ValType::F64 => StoreKind::F64,
+                    _ => StoreKind::I32 { atomic: false },
+                }
+            }
+            Operand::Address(access) => {
+                access.guest_address(code);
+                StoreKind::I32 { atomic: false }
+            }
+        }
+    }
+}
 
 impl Walk<'_> {
-    /// A new site; the address of its counter, or 0 if there are too many.
-    pub(super) fn site(
+    /// Records something at a new site if one of the labels is one.
+    pub(super) fn event(
         &mut self,
-        loc: InstrLocId,
-        kind: SiteKind,
-        relation: Relation,
-        width: u8,
-    ) -> i32 {
-        let counter = self.pass.counters + 4 * self.pass.sites.len() as u32;
+        code: &mut Code,
+        site: Site,
+        labels: [Label; 2],
+        outcome: Outcome,
+        operands: [Operand; 2],
+    ) {
+        let decides = matches!(
+            site.1,
+            SiteKind::Compare | SiteKind::Branch | SiteKind::Switch
+        );
+        let always = self.pass.always && decides;
+        let Some(record) = self.record(site, labels, outcome, operands, always) else {
+            return;
+        };
+        if always {
+            code.0.extend(record.0);
+            return;
+        }
+        match labels {
+            [Label::None, label] | [label, Label::None] => self.label(code, label),
+            [left, right] => {
+                self.label(code, left);
+                self.label(code, right);
+                code.bin(BinaryOp::I32Or);
+            }
+        }
+        self.when(code, record);
+    }
+
+    /// Code that counts and records something at a new site. Nothing if it has no label and that is not `always` recorded, or if
+    /// there are too many sites.
+    pub(super) fn record(
+        &mut self,
+        (loc, kind, relation, width): Site,
+        labels: [Label; 2],
+        outcome: Outcome,
+        operands: [Operand; 2],
+        always: bool,
+    ) -> Option<Code> {
+        let number = self.pass.sites.len() as u32;
+        let recorded = Recorded {
+            labels: labels.map(|label| label != Label::None),
+            operands: operands.map(Operand::bytes),
+            constants: operands.map(|operand| operand.constant().unwrap_or(0)),
+        };
         self.pass.sites.push(DependenceSite {
             function: self.id.index() as u32,
             offset: loc.data(),
             kind,
             relation,
             width,
+            recorded,
         });
-        match counter < COUNTERS_END {
-            true => counter.cast_signed(),
-            false => 0,
+        if number >= SITES_MAX || (recorded.labels == [false; 2] && !always) {
+            return None;
         }
-    }
-
-    /// Records something at a new site if one of the labels is one. `outcome` leaves what came out on the
-    /// stack, an i32, and `operands` left and right.
-    pub(super) fn event(
-        &mut self,
-        code: &mut Code,
-        site: (InstrLocId, SiteKind, Relation, u8),
-        labels: [Label; 2],
-        outcome: impl FnOnce(&mut Code),
-        operands: impl FnOnce(&mut Code),
-    ) {
-        let (loc, kind, relation, width) = site;
-        let counter = self.site(loc, kind, relation, width);
-        let decides = matches!(
-            kind,
-            SiteKind::Compare | SiteKind::Branch | SiteKind::Switch
-        );
-        let always = self.pass.always && decides;
-        let some = labels.map(|label| label != Label::None);
-        if counter == 0 || (some == [false; 2] && !always) {
-            return;
-        }
-        let mut kept = Code::default();
-        outcome(&mut kept);
-        above(&mut kept);
-        kept.i64(counter.into()).bin(BinaryOp::I64Or);
-        operands(&mut kept);
-        self.labels(&mut kept, labels);
-        kept.call(self.pass.library.event);
-        let mut record = Code::default();
-        self.count(&mut record, counter);
-        self.when(&mut record, kept);
-        if always {
-            code.0.extend(record.0);
-            return;
-        }
-        match some {
-            [true, true] => {
-                self.label(code, labels[0]);
-                self.label(code, labels[1]);
-                code.bin(BinaryOp::I32Or);
-            }
-            [true, false] => self.label(code, labels[0]),
-            _ => self.label(code, labels[1]),
-        }
-        self.when(code, record);
-    }
-
-    /// Code that leaves two labels on the stack, the first one below the other in an i64.
-    fn labels(&mut self, code: &mut Code, labels: [Label; 2]) {
-        self.label(code, labels[0]);
-        code.un(UnaryOp::I64ExtendUI32);
-        if labels[1] != Label::None {
-            self.label(code, labels[1]);
-            above(code);
-            code.bin(BinaryOp::I64Or);
-        }
+        let mut code = Code::default();
+        self.count(&mut code, self.pass.counters + 4 * number);
+        let kept = self.kept(number, labels, outcome, operands);
+        self.when(&mut code, kept);
+        Some(code)
     }
 
     /// Counts an event; leaves whether it is one of the first of its site.
-    fn count(&mut self, code: &mut Code, counter: i32) {
-        let counter = counter.cast_unsigned();
+    fn count(&mut self, code: &mut Code, counter: u32) {
         let labels = self.pass.labels;
         let count = self.scratch(Use::Count, ValType::I32);
         code.i32(0).i32(0).load32(labels, counter);
@@ -99,6 +151,57 @@ impl Walk<'_> {
         code.store32(labels, counter).get(count);
         code.i32(0).load32(labels, SITE_EVENTS_MAX);
         code.bin(BinaryOp::I32LeU);
+    }
+
+    /// Writes an event. It counts from when the end is moved.
+    fn kept(
+        &mut self,
+        number: u32,
+        labels: [Label; 2],
+        outcome: Outcome,
+        operands: [Operand; 2],
+    ) -> Code {
+        let memory = self.pass.labels;
+        let end = self.scratch(Use::Count, ValType::I32);
+        let mut code = Code::default();
+        code.i32(0).load32(memory, EVENTS_END).tee(end);
+        code.i32(EVENT_LIST_LONG.cast_signed());
+        code.bin(BinaryOp::I32GtU);
+        let mut long = Code::default();
+        long.get(end).call(self.pass.library.room).set(end);
+        self.when(&mut code, long);
+        code.get(end);
+        let head = |outcome: u32| (outcome << OUTCOME_SHIFT | number).cast_signed();
+        match outcome {
+            Outcome::None => code.i32(head(0)),
+            Outcome::Left => code.i32(head(OUTCOME_IS_LEFT)),
+            Outcome::Local(local) | Outcome::IsSome(local) => {
+                code.get(local);
+                if let Outcome::IsSome(_) = outcome {
+                    code.i32(0).bin(BinaryOp::I32Ne);
+                }
+                code.i32(OUTCOME_SHIFT.cast_signed()).bin(BinaryOp::I32Shl);
+                code.i32(head(0)).bin(BinaryOp::I32Or)
+            }
+        };
+        code.store32(memory, 0);
+        let mut at = 4;
+        for label in labels.into_iter().filter(|label| *label != Label::None) {
+            code.get(end);
+            self.label(&mut code, label);
+            code.store32(memory, at);
+            at += 4;
+        }
+        for operand in operands.into_iter().filter(|operand| operand.bytes() > 0) {
+            code.get(end);
+            let kind = operand.get(&mut code);
+            code.store(memory, kind, 4, at);
+            at += u32::from(operand.bytes());
+        }
+        code.i32(0).get(end);
+        code.i32(at.cast_signed()).bin(BinaryOp::I32Add);
+        code.store32(memory, EVENTS_END);
+        code
     }
 
     /// Records the i32 on top of the stack, which stays there.
@@ -114,21 +217,17 @@ impl Walk<'_> {
         }
         let local = self.scratch(Use::Right, ValType::I32);
         code.tee(local);
-        let relation = Relation::None;
+        let outcome = match kind {
+            SiteKind::Branch => Outcome::IsSome(local),
+            SiteKind::Switch => Outcome::Left,
+            _ => Outcome::None,
+        };
         self.event(
             code,
-            (loc, kind, relation, 4),
+            (loc, kind, Relation::None, 4),
             [value.label, Label::None],
-            |code| {
-                match kind {
-                    SiteKind::Branch => code.get(local).i32(0).bin(BinaryOp::I32Ne),
-                    SiteKind::Switch => code.get(local),
-                    _ => code.i32(0),
-                };
-            },
-            |code| {
-                code.get(local).un(UnaryOp::I64ExtendUI32).i64(0);
-            },
+            outcome,
+            [Operand::Local(local, ValType::I32), Operand::Constant(0)],
         );
     }
 
@@ -181,18 +280,16 @@ impl Walk<'_> {
             .op_at(ir::Binop { op }, loc)
             .tee(outcome);
         let width = operators::width(ty);
-        let labels = [left.label, right.label];
+        let operand = |value: Value, local| match value.constant {
+            Some(constant) => Operand::Constant(constant),
+            None => Operand::Local(local, ty),
+        };
         self.event(
             code,
             (loc, SiteKind::Compare, relation, width),
-            labels,
-            |code| {
-                code.get(outcome);
-            },
-            |code| {
-                widen(code.get(a), ty);
-                widen(code.get(b), ty);
-            },
+            [left.label, right.label],
+            Outcome::Local(outcome),
+            [operand(left, a), operand(right, b)],
         );
         if decides(rest) {
             self.stack.push(Value::PLAIN);
@@ -223,13 +320,8 @@ impl Walk<'_> {
                 code,
                 site,
                 [value.label, Label::None],
-                |code| {
-                    code.get(outcome);
-                },
-                |code| {
-                    widen(code.get(a), ty);
-                    code.i64(0);
-                },
+                Outcome::Local(outcome),
+                [Operand::Local(a, ty), Operand::Constant(0)],
             );
         }
         if decides(rest) {
@@ -239,11 +331,6 @@ impl Walk<'_> {
         }
         self.stack.last_mut().expect("pushed").compared = true;
     }
-}
-
-/// The outcome of what has none.
-pub(super) fn nothing(code: &mut Code) {
-    code.i32(0);
 }
 
 /// Makes the i32 on the stack the upper half of an i64.

@@ -58,9 +58,9 @@ pub(super) struct Library {
     pub(super) extend: FunctionId,
     /// `(a, b, count) -> a`
     pub(super) bitwise: FunctionId,
-    /// `(counter | outcome << 32, left, right, a | b << 32)`, all i64: it is counted already.
-    pub(super) event: FunctionId,
-    /// `(counter, address, a | loaded << 32: i64, low | size << 32: i64) -> a`
+    /// `(end) -> end`: where the next event goes if the list of events is long.
+    pub(super) room: FunctionId,
+    /// `(address, a | loaded << 32: i64, low | size << 32: i64) -> a`
     pub(super) index: FunctionId,
 }
 
@@ -143,7 +143,7 @@ impl Library {
             rotate_up: find("rotate_up"),
             extend: find("extend"),
             bitwise: find("bitwise"),
-            event: find("event"),
+            room: find("room"),
             index: find("index"),
         }
     }

@@ -181,7 +181,7 @@
         (i32.load $labels offset={NEXT} (i32.const 0))))))
 
   ;; The node of two labels: the one that there is, or a new one. What `slot`, `node` and `after` do is
-  ;; written out: half of what is recorded comes by here.
+  ;; written out: joins mostly come by here.
   (func $pair (param $left i32) (param $right i32) (result i32)
     (local $slot i32) (local $label i32) (local $at i32)
     (local $slots_shift i32) (local $slot_shift i32) (local $mask i32)
@@ -733,148 +733,59 @@
         (local.get $count))))
     (call $pack (local.get $count)))
 
-  ;; Records what an operator was given: its site, which is the address of its counter and, above that, the outcome;
-  ;; the operands; and their labels, the left one below. What was recorded lately with all the same is not
-  ;; recorded again, unless repeats are wanted. Four parameters: of more, an engine passes some in memory, and
-  ;; a quarter of the time went there.
-  (func $event (export "event")
-    (param $site i64) (param $left i64) (param $right i64) (param $labels i64)
-    (local $counter i32) (local $outcome i32) (local $a i32) (local $b i32)
-    (local $start i32) (local $head i32) (local $code i32) (local $known i32) (local $other i32)
-    (local $a_size i32) (local $b_size i32) (local $left_size i32) (local $right_size i32)
-    (local $b_at i32) (local $left_at i32) (local $right_at i32)
-    (if (i32.ge_u (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {EVENTS_MAX}))
+  ;; Where the next event goes if the list is long and ends at `end`. The latest one is taken back if it is the same as one
+  ;; lately, unless repeats are wanted.
+  (func (export "room") (param $end i32) (result i32)
+    (local $start i32) (local $last i32) (local $at i32) (local $known i32) (local $other i32)
+    (if (i32.gt_u (local.get $end) (i32.const {EVENT_LIST_FULL}))
       (then
+        (if (i32.eqz (i32.load $labels offset={EVENTS_FULL} (i32.const 0)))
+          (then (i32.store $labels offset={EVENTS_FULL} (i32.const 0) (local.get $end))))
         (i32.store $labels offset={DROPPED} (i32.const 0)
           (i32.add (i32.load $labels offset={DROPPED} (i32.const 0)) (i32.const 1)))
-        (return)))
-    (local.set $counter (i32.wrap_i64 (local.get $site)))
-    (local.set $outcome (i32.wrap_i64 (i64.shr_u (local.get $site) (i64.const 32))))
-    (local.set $a (i32.wrap_i64 (local.get $labels)))
-    (local.set $b (i32.wrap_i64 (i64.shr_u (local.get $labels) (i64.const 32))))
-    (local.set $head (i32.or
-      (i32.shr_u (i32.sub (local.get $counter) (i32.const {HEADER})) (i32.const 2))
-      (i32.shl
-        (select (i32.const 2) (local.get $outcome) (i32.gt_u (local.get $outcome) (i32.const 1)))
-        (i32.const 30))))
-    ;; A label in as few bytes as there is a code for: none in 0, a node or a byte of the input in 2 if its
-    ;; number fits, else in 4. No branches: which it is follows no pattern.
-    (local.set $code (select
-      (i32.ne (local.get $a) (i32.const 0))
-      (i32.sub (i32.const 3) (i32.eq (i32.and (local.get $a) (i32.const 0x7fff0000)) (i32.const {RANGE})))
-      (i32.le_u (local.get $a) (i32.const 0xffff))))
-    (local.set $a_size (i32.and (i32.const 7)
-      (i32.shr_u (i32.const 0x4220) (i32.shl (local.get $code) (i32.const 2)))))
-    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 22))))
-    (local.set $code (select
-      (i32.ne (local.get $b) (i32.const 0))
-      (i32.sub (i32.const 3) (i32.eq (i32.and (local.get $b) (i32.const 0x7fff0000)) (i32.const {RANGE})))
-      (i32.le_u (local.get $b) (i32.const 0xffff))))
-    (local.set $b_size (i32.and (i32.const 7)
-      (i32.shr_u (i32.const 0x4220) (i32.shl (local.get $code) (i32.const 2)))))
-    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 24))))
-    ;; An operand in 0, 1, 4 or 8.
-    (local.set $code (i32.add (i32.add
-      (i64.ne (local.get $left) (i64.const 0))
-      (i64.gt_u (local.get $left) (i64.const 0xff)))
-      (i64.gt_u (local.get $left) (i64.const 0xffffffff))))
-    (local.set $left_size (i32.and (i32.const 15)
-      (i32.shr_u (i32.const 0x8410) (i32.shl (local.get $code) (i32.const 2)))))
-    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 26))))
-    (local.set $code (i32.add (i32.add
-      (i64.ne (local.get $right) (i64.const 0))
-      (i64.gt_u (local.get $right) (i64.const 0xff)))
-      (i64.gt_u (local.get $right) (i64.const 0xffffffff))))
-    (local.set $right_size (i32.and (i32.const 15)
-      (i32.shr_u (i32.const 0x8410) (i32.shl (local.get $code) (i32.const 2)))))
-    (local.set $head (i32.or (local.get $head) (i32.shl (local.get $code) (i32.const 28))))
-    ;; Where each begins, from the start of the event.
-    (local.set $b_at (i32.add (local.get $a_size) (i32.const 4)))
-    (local.set $left_at (i32.add (local.get $b_at) (local.get $b_size)))
-    (local.set $right_at (i32.add (local.get $left_at) (local.get $left_size)))
-    (local.set $start (i32.load $labels offset={EVENTS_END} (i32.const 0)))
-    ;; It counts from when the end is moved. What is too much of one is written over by the next.
-    (i32.store $labels (local.get $start) (local.get $head))
-    (i32.store $labels offset=4 (local.get $start) (local.get $a))
-    (i32.store $labels (i32.add (local.get $start) (local.get $b_at)) (local.get $b))
-    (i64.store $labels (i32.add (local.get $start) (local.get $left_at)) (local.get $left))
-    (i64.store $labels (i32.add (local.get $start) (local.get $right_at)) (local.get $right))
-    (if (i32.eqz (i32.load $labels offset={REPEATS} (i32.const 0)))
-      (then
-        (local.set $known (i32.add (i32.load $labels offset={KNOWN_AT} (i32.const 0)) (i32.shl
-          (i32.shr_u
-            (i32.mul
-              (i32.xor
-                (i32.add
-                  (i32.mul (local.get $counter) (i32.const 0x9e3779b1))
-                  (i32.mul (i32.wrap_i64 (local.get $left)) (i32.const 0xc2b2ae35)))
-                (i32.add
-                  (i32.add (local.get $a) (i32.rotl (local.get $b) (i32.const 11)))
-                  (i32.rotl (i32.wrap_i64 (local.get $right)) (i32.const 19))))
-              (i32.const 0x85ebca6b))
-            (i32.load $labels offset={KNOWN_SHIFT} (i32.const 0)))
-          (i32.const 2))))
-        (local.set $other (i32.load $labels (local.get $known)))
-        ;; With the same head everything lies at the same places.
-        (if (i32.and
-            (i32.eq (i32.load $labels (local.get $other)) (local.get $head))
-            (i32.ne (local.get $other) (i32.const 0)))
-          (then
-            ;; Of each what is not in its bytes is shifted out, by half and half: no shift moves all bits.
-            (if (i64.eqz (i64.or
-                (i64.extend_i32_u (i32.or
-                  (i32.shl
-                    (i32.shl
-                      (i32.xor (local.get $a) (i32.load $labels offset=4 (local.get $other)))
-                      (i32.sub (i32.const 16) (i32.shl (local.get $a_size) (i32.const 2))))
-                    (i32.sub (i32.const 16) (i32.shl (local.get $a_size) (i32.const 2))))
-                  (i32.shl
-                    (i32.shl
-                      (i32.xor (local.get $b)
-                        (i32.load $labels (i32.add (local.get $other) (local.get $b_at))))
-                      (i32.sub (i32.const 16) (i32.shl (local.get $b_size) (i32.const 2))))
-                    (i32.sub (i32.const 16) (i32.shl (local.get $b_size) (i32.const 2))))))
-                (i64.or
-                  (i64.shl
-                    (i64.shl
-                      (i64.xor (local.get $left)
-                        (i64.load $labels (i32.add (local.get $other) (local.get $left_at))))
-                      (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $left_size) (i32.const 2)))))
-                    (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $left_size) (i32.const 2)))))
-                  (i64.shl
-                    (i64.shl
-                      (i64.xor (local.get $right)
-                        (i64.load $labels (i32.add (local.get $other) (local.get $right_at))))
-                      (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $right_size) (i32.const 2)))))
-                    (i64.extend_i32_u (i32.sub (i32.const 32) (i32.shl (local.get $right_size) (i32.const 2))))))))
-              (then
-                (i32.store $labels offset={REPEATED} (i32.const 0)
-                  (i32.add (i32.load $labels offset={REPEATED} (i32.const 0)) (i32.const 1)))
-                (return)))))
-        (i32.store $labels (local.get $known) (local.get $start))
-        ;; Of many events more are remembered.
-        (if (i32.eq (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const {KNOWN_FEW_EVENTS}))
-          (then
-            (i32.store $labels offset={KNOWN_AT} (i32.const 0) (i32.const {KNOWN_MANY}))
-            (i32.store $labels offset={KNOWN_SHIFT} (i32.const 0) (i32.const {KNOWN_MANY_SHIFT}))))))
-    (i32.store $labels offset={EVENTS} (i32.const 0)
-      (i32.add (i32.load $labels offset={EVENTS} (i32.const 0)) (i32.const 1)))
-    (i32.store $labels offset={EVENTS_END} (i32.const 0)
-      (i32.add (local.get $start) (i32.add (local.get $right_at) (local.get $right_size)))))
+        (return (i32.const {EVENT_SINK}))))
+    (local.set $start (i32.load $labels offset={EVENT_LATEST} (i32.const 0)))
+    (i32.store $labels offset={EVENT_LATEST} (i32.const 0) (local.get $end))
+    (if (i32.or
+        (i32.eqz (local.get $start))
+        (i32.load $labels offset={REPEATS} (i32.const 0)))
+      (then (return (local.get $end))))
+    (local.set $last (i32.sub (local.get $end) (i32.const 8)))
+    (local.set $known (i32.shl
+      (i32.wrap_i64 (i64.shr_u
+        (i64.mul
+          (i64.xor
+            (i64.mul (i64.load $labels (local.get $start)) (i64.const 0x9e3779b97f4a7c15))
+            (i64.rotl (i64.load $labels (local.get $last)) (i64.const 29)))
+          (i64.const 0xc2b2ae3d27d4eb4f))
+        (i64.const {KNOWN_SHIFT})))
+      (i32.const 2)))
+    (local.set $other (i32.load $labels offset={KNOWN} (local.get $known)))
+    (block $differs
+      (br_if $differs (i32.eqz (local.get $other)))
+      ;; With the same head they are of the same site, and equally long. By eight bytes, of which the last lie where they may.
+      (br_if $differs (i64.ne
+        (i64.load $labels (local.get $last))
+        (i64.load $labels (i32.add (local.get $other) (i32.sub (local.get $last) (local.get $start))))))
+      (local.set $at (local.get $start))
+      (loop $next
+        (br_if $differs (i64.ne
+          (i64.load $labels (local.get $at))
+          (i64.load $labels (i32.add (local.get $other) (i32.sub (local.get $at) (local.get $start))))))
+        (br_if $next (i32.lt_u
+          (local.tee $at (i32.add (local.get $at) (i32.const 8)))
+          (local.get $last))))
+      (i32.store $labels offset={EVENT_LATEST} (i32.const 0) (local.get $start))
+      (i32.store $labels offset={REPEATED} (i32.const 0)
+        (i32.add (i32.load $labels offset={REPEATED} (i32.const 0)) (i32.const 1)))
+      (return (local.get $start)))
+    (i32.store $labels offset={KNOWN} (local.get $known) (local.get $start))
+    (local.get $end))
 
-  ;; Records an address with a label, the lower one of `labels`, and returns the upper one, of what was loaded from
-  ;; there: with that of the address if it lies where the module's data is, from the lower half of `data` on, so
-  ;; many bytes as the upper one says.
-  (func (export "index")
-    (param $counter i32) (param $address i32) (param $labels i64) (param $data i64) (result i32)
-    (local $count i32) (local $loaded i32)
-    (if (local.get $counter)
-      (then
-        (i32.store $labels (local.get $counter)
-          (local.tee $count (i32.add (i32.load $labels (local.get $counter)) (i32.const 1))))
-        (if (i32.le_u (local.get $count) (i32.load $labels offset={SITE_EVENTS_MAX} (i32.const 0)))
-          (then (call $event (i64.extend_i32_u (local.get $counter)) (i64.extend_i32_u (local.get $address)) (i64.const 0)
-            (i64.and (local.get $labels) (i64.const 0xffffffff)))))))
+  ;; The label of what was loaded from an address with a label, the lower one of `labels`; the upper one is that of what lies
+  ;; there: both if it lies where the module's data is, from the lower half of `data` on, so many bytes as the upper one says.
+  (func (export "index") (param $address i32) (param $labels i64) (param $data i64) (result i32)
+    (local $loaded i32)
     (local.set $loaded (i32.wrap_i64 (i64.shr_u (local.get $labels) (i64.const 32))))
     (if (i32.lt_u
         (i32.sub (local.get $address) (i32.wrap_i64 (local.get $data)))

@@ -18,7 +18,7 @@ use walrus::ir::{
 };
 use walrus::{LocalId, MemoryId, ValType};
 
-use super::events::{above, nothing};
+use super::events::{Operand, Outcome, above};
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::Code;
 use crate::labels::{RANGE, Relation, SiteKind, TOUCHED_SHIFT};
@@ -71,7 +71,7 @@ pub(super) fn operator(walk: &mut Walk, code: &mut Code, instr: Instr, loc: Inst
 
 /// An access at an address that a local holds.
 #[derive(Clone, Copy)]
-struct Access {
+pub(super) struct Access {
     memory: MemoryId,
     shadow: MemoryId,
     touched: MemoryId,
@@ -102,7 +102,7 @@ impl Access {
     }
 
     /// The address that is accessed.
-    fn guest_address(self, code: &mut Code) {
+    pub(super) fn guest_address(self, code: &mut Code) {
         narrow(code.get(self.address), self.wide);
         if self.offset > 0 {
             code.i32((self.offset as u32).cast_signed())
@@ -239,14 +239,16 @@ fn index(
     of_address: Option<LocalId>,
     loc: InstrLocId,
 ) {
-    let counter = walk.site(loc, SiteKind::Index, Relation::None, 4);
+    let label = of_address.map_or(Label::None, Label::Scratch);
+    let site = (loc, SiteKind::Index, Relation::None, 4);
+    let operands = [Operand::Address(access), Operand::Constant(0)];
+    let record = walk.record(site, [label, Label::None], Outcome::None, operands, false);
     let Some(of_address) = of_address else {
         return;
     };
     let (low, size) = walk.pass.data_of(access.memory);
     let loaded = walk.pop();
-    let mut then = Code::default();
-    then.i32(counter);
+    let mut then = record.unwrap_or_default();
     access.guest_address(&mut then);
     then.get(of_address).un(UnaryOp::I64ExtendUI32);
     walk.label(&mut then, loaded.label);
@@ -264,10 +266,14 @@ fn index(
 /// Records a labelled address.
 fn index_event(walk: &mut Walk, code: &mut Code, access: Access, address: Value, loc: InstrLocId) {
     let site = (loc, SiteKind::Index, Relation::None, 4);
-    walk.event(code, site, [address.label, Label::None], nothing, |code| {
-        access.guest_address(code);
-        code.un(UnaryOp::I64ExtendUI32).i64(0);
-    });
+    let operands = [Operand::Address(access), Operand::Constant(0)];
+    walk.event(
+        code,
+        site,
+        [address.label, Label::None],
+        Outcome::None,
+        operands,
+    );
 }
 
 fn clear(walk: &mut Walk, code: &mut Code, access: Access, bytes: u32) {
@@ -452,18 +458,16 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
         }
     }
     let site = (loc, SiteKind::Size, Relation::None, 4);
+    let operands = [
+        Operand::Local(size, address_type(size_wide)),
+        Operand::Constant(0),
+    ];
     walk.event(
         code,
         site,
         [size_value.label, Label::None],
-        nothing,
-        |code| {
-            code.get(size);
-            if !size_wide {
-                code.un(UnaryOp::I64ExtendUI32);
-            }
-            code.i64(0);
-        },
+        Outcome::None,
+        operands,
     );
 }
 

@@ -6,9 +6,9 @@
 use walrus::ir::{self, BinaryOp, InstrLocId, UnaryOp};
 use walrus::{FunctionId, ValType};
 
-use super::events::nothing;
+use super::events::{Operand, Outcome};
 use super::walk::{Label, Use, Value, Walk};
-use crate::emit::{Code, widen};
+use crate::emit::Code;
 use crate::labels::{Relation, SiteKind};
 
 /// The type of the operands and the relation, if it compares two numbers.
@@ -69,10 +69,14 @@ pub(super) fn binary(walk: &mut Walk, code: &mut Code, op: BinaryOp, loc: InstrL
         let divisor = walk.scratch(Use::Right, ty);
         code.tee(divisor);
         let site = (loc, SiteKind::Divide, Relation::None, width(ty));
-        walk.event(code, site, [right.label, Label::None], nothing, |code| {
-            widen(code.get(divisor), ty);
-            code.i64(0);
-        });
+        let operands = [Operand::Local(divisor, ty), Operand::Constant(0)];
+        walk.event(
+            code,
+            site,
+            [right.label, Label::None],
+            Outcome::None,
+            operands,
+        );
     }
     code.op_at(ir::Binop { op }, loc);
     let count = match op {

@@ -25,6 +25,8 @@ pub(super) enum Label {
     Slot(usize),
     /// In the local that stands for this one of the guest's.
     Local(LocalId),
+    /// In this local of ours, for as long as an operator is worked on.
+    Scratch(LocalId),
 }
 
 /// A value on the stack.
@@ -232,6 +234,7 @@ impl Walk<'_> {
             Label::None => code.i32(0),
             Label::Slot(n) => code.get(self.slots[n]),
             Label::Local(local) => code.get(self.twins[&local]),
+            Label::Scratch(local) => code.get(local),
         };
     }
 
