@@ -151,7 +151,7 @@ pub(crate) const fn payload(n: usize) -> u32 {
     argument(n) + 8
 }
 
-/// Sites whose events are recorded: an event has no bits for more.
+/// Sites whose events are recorded.
 pub(crate) const SITES_MAX: u32 = 1 << 22;
 
 /// The names that the library of functions uses, with their values.
@@ -240,8 +240,8 @@ pub fn of_byte(index: u32) -> u32 {
     }
 }
 
-/// An event. The memory of labels has a u32 of it, whose lower 22 bits are the number of the site and the highest two the
-/// outcome: 0, 1, or 2 for that of a switch, which is the left operand; then what is [`Recorded`] at that site.
+/// An event. The memory of labels has a u16 of it: the lower 13 bits of the number of its site, a bit that says that 16 more
+/// follow, and two for the outcome: 0, 1, or 2 for that of a switch, which is the left operand; then what is [`Recorded`] there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// The number of its site.
@@ -254,10 +254,21 @@ pub struct Event {
     pub labels: [u32; 2],
 }
 
-/// Bits of an event above the number of its site.
-pub(crate) const OUTCOME_SHIFT: u32 = 30;
+/// Bits of the number of a site that an event begins with.
+const SITE_BITS: u32 = 13;
+const SITE_IS_LONG: u32 = 1 << SITE_BITS;
+/// Above them lies the outcome.
+pub(crate) const OUTCOME_SHIFT: u32 = 14;
 /// What stands for an outcome that is the left operand.
 pub(crate) const OUTCOME_IS_LEFT: u32 = 2;
+
+/// What an event of this site begins with, without the outcome, and its bytes: 2 or 4.
+pub(crate) fn event_head(site: u32) -> (u32, u32) {
+    match site >> SITE_BITS {
+        0 => (site, 2),
+        above => (site & (SITE_IS_LONG - 1) | SITE_IS_LONG | above << 16, 4),
+    }
+}
 
 impl Event {
     /// The event that `bytes` begin with, and how long it is; nothing if it is not whole, or of no site.
@@ -270,8 +281,11 @@ impl Event {
             at += usize::from(size);
             Some(u64::from_le_bytes(value))
         };
-        let head = number(4)? as u32;
-        let site = head & (SITES_MAX - 1);
+        let head = number(2)? as u32;
+        let mut site = head & (SITE_IS_LONG - 1);
+        if head & SITE_IS_LONG != 0 {
+            site |= (number(2)? as u32) << SITE_BITS;
+        }
         let recorded = &sites.get(site as usize)?.recorded;
         let (mut labels, mut operands) = ([0; 2], recorded.constants);
         for (label, is_there) in labels.iter_mut().zip(recorded.labels) {
@@ -506,7 +520,7 @@ mod tests {
             }),
         ];
         // Of site 1, a switch's outcome; a node; 7.
-        let mut bytes = (1 | 2_u32 << 30).to_le_bytes().to_vec();
+        let mut bytes = (1 | 2_u16 << 14).to_le_bytes().to_vec();
         bytes.extend([9, 1, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 99]);
         let event = Event {
             site: 1,
@@ -514,9 +528,16 @@ mod tests {
             operands: [7, 0x1234],
             labels: [0, 0x109],
         };
-        assert_eq!(Event::read(&bytes, &sites), Some((event, 16)));
-        assert_eq!(Event::read(&bytes[..15], &sites), None);
+        assert_eq!(Event::read(&bytes, &sites), Some((event, 14)));
+        assert_eq!(Event::read(&bytes[..13], &sites), None);
         assert_eq!(Event::read(&bytes, &sites[..1]), None);
+        // Of a site that takes more.
+        let sites = vec![site(Recorded::default()); 0x1_2346];
+        let (head, size) = event_head(0x1_2345);
+        let bytes = (head | 1 << OUTCOME_SHIFT).to_le_bytes();
+        let (event, read) = Event::read(&bytes, &sites).unwrap();
+        assert_eq!((event.site, event.outcome), (0x1_2345, 1));
+        assert_eq!((size, read), (4, 4));
     }
 
     #[test]

@@ -27,7 +27,7 @@ const CLEARED_MAX: usize = 1 << 12;
 const COUNTERS_PER_EVENT: usize = 16;
 
 /// Bytes of most events.
-const EVENT_BYTES: usize = 12;
+const EVENT_BYTES: usize = 10;
 
 /// Which bytes of an input a run depends on, where, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::walk::{Label, Use, Value, Walk};
 use crate::emit::Code;
 use crate::labels::{
     DependenceSite, EVENT_LIST_LONG, EVENTS_END, OUTCOME_IS_LEFT, OUTCOME_SHIFT, Recorded,
-    Relation, SITE_EVENTS_MAX, SITES_MAX, SiteKind,
+    Relation, SITE_EVENTS_MAX, SITES_MAX, SiteKind, event_head,
 };
 
 /// Where an operator lies, what it does, how it compares, and the bytes of its operands.
@@ -171,31 +171,34 @@ impl Walk<'_> {
         long.get(end).call(self.pass.library.room).set(end);
         self.when(&mut code, long);
         code.get(end);
-        let head = |outcome: u32| (outcome << OUTCOME_SHIFT | number).cast_signed();
+        let (head, mut at) = event_head(number);
         match outcome {
-            Outcome::None => code.i32(head(0)),
-            Outcome::Left => code.i32(head(OUTCOME_IS_LEFT)),
+            Outcome::None => code.i32(head.cast_signed()),
+            Outcome::Left => code.i32((head | OUTCOME_IS_LEFT << OUTCOME_SHIFT).cast_signed()),
             Outcome::Local(local) | Outcome::IsSome(local) => {
                 code.get(local);
                 if let Outcome::IsSome(_) = outcome {
                     code.i32(0).bin(BinaryOp::I32Ne);
                 }
                 code.i32(OUTCOME_SHIFT.cast_signed()).bin(BinaryOp::I32Shl);
-                code.i32(head(0)).bin(BinaryOp::I32Or)
+                code.i32(head.cast_signed()).bin(BinaryOp::I32Or)
             }
         };
-        code.store32(memory, 0);
-        let mut at = 4;
+        let kind = match at {
+            2 => StoreKind::I32_16 { atomic: false },
+            _ => StoreKind::I32 { atomic: false },
+        };
+        code.store(memory, kind, 1, 0);
         for label in labels.into_iter().filter(|label| *label != Label::None) {
             code.get(end);
             self.label(&mut code, label);
-            code.store32(memory, at);
+            code.store(memory, StoreKind::I32 { atomic: false }, 1, at);
             at += 4;
         }
         for operand in operands.into_iter().filter(|operand| operand.bytes() > 0) {
             code.get(end);
             let kind = operand.get(&mut code);
-            code.store(memory, kind, 4, at);
+            code.store(memory, kind, 1, at);
             at += u32::from(operand.bytes());
         }
         code.i32(0).get(end);
