@@ -384,18 +384,43 @@ fn small_guests_answer_as_in_the_plain_build() {
     });
 }
 
+/// Events of modules with more operators than two bytes have numbers for are read as they are written.
+#[test]
+fn many_operators_have_numbers_of_their_own() {
+    const OPERATORS: u64 = 8_300;
+    on_guest_thread(|| {
+        let compare = |n| format!("(if (i32.eq (local.get $x) (i32.const {n})) (then nop))\n");
+        let compares = (0..OPERATORS).map(compare).collect::<String>();
+        let wasm = wat::parse_str(format!(
+            r#"(module (memory (export "memory") 1)
+              (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
+                (local $x i32)
+                (local.set $x (i32.load8_u (local.get $p)))
+                {compares}
+                i32.const 0))"#
+        ))
+        .expect("it is well-formed");
+        let found = sandbox(&wasm, Build::Dependence).depend(b"a", ALL);
+        let events = &found.events;
+        assert!(events.iter().map(|event| event.right).eq(0..OPERATORS));
+        assert!(events.iter().all(|event| event.left == u64::from(b'a')));
+        assert!(events.windows(2).all(|two| two[0].site < two[1].site));
+        assert!(events.last().is_some_and(|event| event.site >= 1 << 13));
+    });
+}
+
 /// Of a long list repeats are left out while it is written; when it is full, what does not fit is counted. All of it is
 /// gone before the next run.
 #[test]
 fn long_lists_have_no_repeats_and_end() {
     on_guest_thread(|| {
-        // Compares the first byte with all numbers below 196,606, or with their lowest bits.
-        let wasm = |mask: &str| {
+        // Compares the first byte with all numbers below `end` less 2, or with their lowest bits.
+        let wasm = |mask: &str, end: u32| {
             let text = format!(
                 r#"(module (memory (export "memory") 1)
                   (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
                     (local $x i32) (local $end i32)
-                    (local.set $end (i32.sub (i32.const 196608) (local.get $size)))
+                    (local.set $end (i32.sub (i32.const {end}) (local.get $size)))
                     (loop $l
                       (if (i32.eq (i32.load8_u (local.get $p)) (i32.and (local.get $x) (i32.const {mask})))
                         (then nop))
@@ -409,12 +434,13 @@ fn long_lists_have_no_repeats_and_end() {
             repeats: false,
             ..ALL
         };
-        let count = 196_608 - 2;
-        let mut few = sandbox(&wasm("7"), Build::Dependence);
+        const END: u32 = 196_608;
+        let count = END - 2;
+        let mut few = sandbox(&wasm("7", END), Build::Dependence);
         let found = few.depend(b"ab", kept);
         assert_eq!((found.events.len(), found.dropped), (8, 0));
         assert_eq!(found.repeated, count - 8);
-        let mut many = sandbox(&wasm("-1"), Build::Dependence);
+        let mut many = sandbox(&wasm("-1", END), Build::Dependence);
         for limits in [kept, ALL] {
             let found = many.depend(b"ab", limits);
             assert_eq!((found.events.len() as u32, found.repeated), (EVENTS_MAX, 0));
@@ -422,7 +448,13 @@ fn long_lists_have_no_repeats_and_end() {
             let right = found.events.iter().map(|event| event.right);
             assert!(right.eq(0..EVENTS_MAX.into()), "the first ones, in order");
         }
-        let fresh = sandbox(&wasm("7"), Build::Dependence).depend(b"ab", kept);
+        let fresh = sandbox(&wasm("7", END), Build::Dependence).depend(b"ab", kept);
         assert_eq!(few.depend(b"ab", kept), fresh);
+        // The list is long and not full: a run that knew the last one's events would leave its own out.
+        let mut long = sandbox(&wasm("-1", 11_002), Build::Dependence);
+        for _ in 0..2 {
+            let found = long.depend(b"ab", kept);
+            assert_eq!((found.events.len(), found.repeated), (11_000, 0));
+        }
     });
 }

@@ -110,6 +110,12 @@ impl Prepared {
         })?;
         let mut collector = Collector::new(&self.target, &limits)?;
         let mut mutants = self.query.as_ref().map(Mutants::new).transpose()?;
+        // What all begin with kills for nobody: some guidances run it, and others do not.
+        if let Some(mutants) = &mut mutants {
+            plan.seeds
+                .iter()
+                .for_each(|seed| drop(mutants.killed(seed)));
+        }
         let mut scratch = Scratch::default();
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());
         let (mut paced, mut curve) = (None, Vec::new());

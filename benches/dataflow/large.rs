@@ -27,19 +27,24 @@ pub(crate) struct Args {
 /// How many rows each data set has, and how one of them is drawn: data set, row, rows in all.
 type Sets = (Vec<u32>, fn(&mut Draw, usize, u32, u32) -> String);
 
+/// Those of a program.
+fn sets(program: &str, all: u32) -> Result<Sets> {
+    Ok(match program {
+        "p1" => (vec![all / 2; 2], web_page),
+        "p2" => (vec![all / 2; 2], customer),
+        "p3" => (vec![all - all / 10, all / 10], flight),
+        "p7" => (vec![all], delivery),
+        other => return Err(format!("{other}: expected p1, p2, p3 or p7").into()),
+    })
+}
+
 /// Gives each row of a program's data sets to `take`, with the number of its data set, in order.
 pub(crate) fn draw(
     program: &str,
     all: u32,
     mut take: impl FnMut(usize, String) -> Result<()>,
 ) -> Result<()> {
-    let (counts, row): Sets = match program {
-        "p1" => (vec![all / 2; 2], web_page),
-        "p2" => (vec![all / 2; 2], customer),
-        "p3" => (vec![all - all / 10, all / 10], flight),
-        "p7" => (vec![all], delivery),
-        other => return Err(format!("{other}: expected p1, p2, p3 or p7").into()),
-    };
+    let (counts, row) = sets(program, all)?;
     let mut draw = Draw(Rng::new(1));
     for (set, count) in counts.into_iter().enumerate() {
         for nth in 0..count {
@@ -53,13 +58,12 @@ impl Args {
     /// Writes the files.
     pub(crate) fn write(&self) -> Result<()> {
         fs::create_dir_all(&self.out)?;
-        let mut files: Vec<BufWriter<File>> = Vec::new();
+        // Also of a data set without rows.
+        let (counts, _) = sets(&self.program, self.rows)?;
+        let files = (0..counts.len()).map(|set| File::create(self.out.join(set.to_string())));
+        let files = files.map(|file| file.map(BufWriter::new));
+        let mut files = files.collect::<std::io::Result<Vec<_>>>()?;
         draw(&self.program, self.rows, |set, row| {
-            if set == files.len() {
-                files.push(BufWriter::new(File::create(
-                    self.out.join(set.to_string()),
-                )?));
-            }
             Ok(writeln!(files[set], "{row}")?)
         })?;
         for mut file in files {

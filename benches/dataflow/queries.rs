@@ -1,7 +1,8 @@
 //! The queries of TPC-DS: how many of their mutants campaigns killed, and how many lines they reached.
 //!
-//! All guidances begin with the same tables. No archive knows of these programs, so they count neither for the gate nor in other
-//! comparisons. Which mutants can be killed at all nobody knows: a share is of all that there are.
+//! Guidances that have seeds begin with the same tables. Not all run them, so what dies of those counts for nobody. No archive
+//! knows of these programs, so they count neither for the gate nor in other comparisons. Which mutants can be killed at all
+//! nobody knows: a share is of all that there are.
 
 use sandglass_benches::println;
 use sandglass_benches::stats::{mann_whitney, median};

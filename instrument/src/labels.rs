@@ -56,7 +56,7 @@ pub const EVENTS_MAX: u32 = 1 << 16;
 /// there: bytes of a block, as a shift. A page, so that what is looked at afterwards is what takes memory anyway.
 pub const TOUCHED_SHIFT: u32 = 12;
 
-/// u32 each: where the latest event lies whose hash says so, of those behind what is long.
+/// u32 each: where the latest event lies whose hash says so, of those past `EVENT_LIST_LONG`.
 pub const KNOWN: u32 = 1 << 14;
 /// Of a hash of 64 bits, those that do not say which.
 #[cfg(test)]
@@ -116,7 +116,7 @@ pub const SLOT_SHIFT: u32 = HEADER + 32;
 pub const REPEATS: u32 = HEADER + 36;
 /// u32, events that were not kept because they were the same as one before.
 pub const REPEATED: u32 = HEADER + 40;
-/// u32, where the latest event lies, if it lies behind what is long; else 0.
+/// u32, where the latest event lies, if it lies past `EVENT_LIST_LONG`; else 0.
 pub const EVENT_LATEST: u32 = HEADER + 44;
 /// u32, where events end, if there was no room for one; else 0.
 pub const EVENTS_FULL: u32 = HEADER + 48;
@@ -533,11 +533,13 @@ mod tests {
         assert_eq!(Event::read(&bytes, &sites[..1]), None);
         // Of a site that takes more.
         let sites = vec![site(Recorded::default()); 0x1_2346];
-        let (head, size) = event_head(0x1_2345);
-        let bytes = (head | 1 << OUTCOME_SHIFT).to_le_bytes();
-        let (event, read) = Event::read(&bytes, &sites).unwrap();
-        assert_eq!((event.site, event.outcome), (0x1_2345, 1));
-        assert_eq!((size, read), (4, 4));
+        for (number, expected) in [(0x1fff, 2), (0x2000, 4), (0x1_2345, 4)] {
+            let (head, size) = event_head(number);
+            let bytes = (head | 1 << OUTCOME_SHIFT).to_le_bytes();
+            let (event, read) = Event::read(&bytes[..expected], &sites).unwrap();
+            assert_eq!((event.site, event.outcome), (number, 1));
+            assert_eq!((size as usize, read), (expected, expected));
+        }
     }
 
     #[test]

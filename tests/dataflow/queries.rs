@@ -59,7 +59,7 @@ fn customers_who_return_more_than_most() {
     let returns = [
         returned("d1", "c1", "s1", "10"),
         returned("d1", "c2", "s1", "5"),
-        // Twice the others' of s1, together with what is on another day of the year.
+        // Four times the other's of s1, together with what is on another day of the year.
         returned("d2", "c1", "s1", "10"),
         // Not that year.
         returned("d3", "c2", "s1", "500"),

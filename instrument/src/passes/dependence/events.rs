@@ -336,13 +336,6 @@ impl Walk<'_> {
     }
 }
 
-/// Makes the i32 on the stack the upper half of an i64.
-pub(super) fn above(code: &mut Code) {
-    code.un(UnaryOp::I64ExtendUI32)
-        .i64(32)
-        .bin(BinaryOp::I64Shl);
-}
-
 /// Does what follows only decide by the value, so that nobody asks for its label?
 fn decides(rest: &[(Instr, InstrLocId)]) -> bool {
     let by = |instr: Option<&(Instr, InstrLocId)>| {

@@ -18,7 +18,7 @@ use walrus::ir::{
 };
 use walrus::{LocalId, MemoryId, ValType};
 
-use super::events::{Operand, Outcome, above};
+use super::events::{Operand, Outcome};
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::Code;
 use crate::labels::{RANGE, Relation, SiteKind, TOUCHED_SHIFT};
@@ -261,6 +261,13 @@ fn index(
     code.get(of_address);
     walk.choose(code, then, otherwise);
     walk.push_label(code, loaded.flat);
+}
+
+/// Makes the i32 on the stack the upper half of an i64.
+fn above(code: &mut Code) {
+    code.un(UnaryOp::I64ExtendUI32)
+        .i64(32)
+        .bin(BinaryOp::I64Shl);
 }
 
 /// Records a labelled address.
