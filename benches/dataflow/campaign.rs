@@ -112,9 +112,9 @@ impl Prepared {
         let mut mutants = self.query.as_ref().map(Mutants::new).transpose()?;
         // What all begin with kills for nobody: some guidances run it, and others do not.
         if let Some(mutants) = &mut mutants {
-            plan.seeds
-                .iter()
-                .for_each(|seed| drop(mutants.killed(seed)));
+            for seed in &plan.seeds {
+                mutants.killed(seed);
+            }
         }
         let mut scratch = Scratch::default();
         let mut pool = Pool::new(vec![Box::new(worker)], Stop::default());

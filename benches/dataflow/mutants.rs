@@ -58,9 +58,9 @@ impl Mutants {
             lines.filter_map(|number| number.parse::<u32>().ok())
         };
         let mut killed: Vec<_> = numbers("killed ").collect();
-        // The query itself ran through.
         let is_whole = replay.outcome.exit == Exit::Valid;
         if !is_whole {
+            // The query itself ran through, so it was the latest mutant.
             killed.extend(numbers("mutant ").next_back());
         }
         killed.retain(|mutant| self.alive >> mutant & 1 == 1);
