@@ -196,7 +196,7 @@ fn states_that_buy_what_is_dear() {
 
 #[test]
 fn averages_of_what_single_men_buy() {
-    let sold = |by, promotion, price| {
+    let sold = |by, promotion, day, price| {
         let bought = [
             (store_sales::DEMOGRAPHICS, by),
             (store_sales::PROMOTION, promotion),
@@ -206,24 +206,36 @@ fn averages_of_what_single_men_buy() {
             (store_sales::COUPON_AMT, "0"),
             (store_sales::SALES_PRICE, price),
         ];
-        let what = [(store_sales::ITEM, "i1"), (store_sales::SOLD_DATE, "d1")];
+        let what = [(store_sales::ITEM, "i1"), (store_sales::SOLD_DATE, day)];
         [bought, numbers, prices, what].concat()
     };
+    // Each but the first two has one thing that is not asked for.
     let sales = [
-        sold("p1", "mail", "1"),
-        sold("p1", "event", "2"),
-        sold("p1", "both", "90"),
-        sold("p2", "mail", "90"),
+        sold("p1", "mail", "d1", "1"),
+        sold("p1", "event", "d1", "2"),
+        sold("p1", "both", "d1", "90"),
+        sold("p1", "mail", "d2", "90"),
+        sold("p2", "mail", "d1", "90"),
+        sold("p3", "mail", "d1", "90"),
+        sold("p4", "mail", "d1", "90"),
     ];
-    let people = [("p1", "S"), ("p2", "M")].map(|(of, married)| {
+    let people = [
+        ("p1", "M", "S", "College"),
+        ("p2", "M", "M", "College"),
+        ("p3", "F", "S", "College"),
+        ("p4", "M", "S", "Primary"),
+    ];
+    let people = people.map(|(of, gender, married, education)| {
         use customer_demographics::{DEMO_SK, EDUCATION, GENDER, MARITAL_STATUS};
         [
             (DEMO_SK, of),
-            (GENDER, "M"),
+            (GENDER, gender),
             (MARITAL_STATUS, married),
-            (EDUCATION, "College"),
+            (EDUCATION, education),
         ]
     });
+    let days = [("d1", "2000"), ("d2", "2001")];
+    let days = days.map(|(day, year)| [(date_dim::DATE_SK, day), (date_dim::YEAR, year)]);
     let promotions = [("mail", "Y", "N"), ("event", "N", "Y"), ("both", "Y", "Y")];
     let promotions = promotions.map(|(of, email, event)| {
         use promotion::{CHANNEL_EMAIL, CHANNEL_EVENT, PROMOTION_SK};
@@ -236,7 +248,7 @@ fn averages_of_what_single_men_buy() {
     let sets = sets(&[
         &sales.each_ref().map(|row| &row[..]),
         &people.each_ref().map(|row| &row[..]),
-        &[&[(date_dim::DATE_SK, "d1"), (date_dim::YEAR, "2000")]],
+        &days.each_ref().map(|row| &row[..]),
         &[&[(item::ITEM_SK, "i1"), (item::ITEM_ID, "AAA")]],
         &promotions.each_ref().map(|row| &row[..]),
     ]);
@@ -295,24 +307,35 @@ fn shares_of_a_class() {
 
 #[test]
 fn catalog_sales_by_zip_code() {
-    let homes = [
-        ("c1", "81792", "TX"),
-        ("c2", "10000", "WA"),
-        ("c3", "20000", "TX"),
+    // Every code and state that is asked for, and a place that is not, where only dear sales count.
+    let places = [
+        ("80348", "TX"),
+        ("81792", "TX"),
+        ("83405", "TX"),
+        ("85392", "TX"),
+        ("85460", "TX"),
+        ("85669-1", "TX"),
+        ("86197", "TX"),
+        ("86475", "TX"),
+        ("88274", "TX"),
+        ("10000", "WA"),
+        ("10001", "CA"),
+        ("10002", "GA"),
+        ("20000", "TX"),
     ];
-    let customers = homes.map(|(of, _, _)| [(customer::CUSTOMER_SK, of), (customer::ADDRESS, of)]);
-    let addresses = homes.map(|(of, zip, state)| {
+    let customers = places.map(|(of, _)| [(customer::CUSTOMER_SK, of), (customer::ADDRESS, of)]);
+    let addresses = places.map(|(zip, state)| {
         use customer_address::{ADDRESS_SK, STATE, ZIP};
-        [(ADDRESS_SK, of), (ZIP, zip), (STATE, state)]
+        [(ADDRESS_SK, zip), (ZIP, zip), (STATE, state)]
     });
-    let sales = [
-        ("c1", "1", "d1"),
-        ("c2", "2", "d1"),
-        ("c3", "500", "d1"),
-        ("c3", "500.5", "d1"),
-        ("c1", "90", "d2"),
-    ];
-    let sales = sales.map(|(customer, price, day)| {
+    let mut sales = places.map(|(of, _)| (of, "1", "d1")).to_vec();
+    sales.extend([
+        ("20000", "500", "d1"),
+        ("20000", "500.5", "d1"),
+        ("81792", "90", "d2"),
+        ("81792", "90", "d3"),
+    ]);
+    let sales = sales.iter().map(|&(customer, price, day)| {
         use catalog_sales::{BILL_CUSTOMER, SALES_PRICE, SOLD_DATE};
         [
             (BILL_CUSTOMER, customer),
@@ -320,32 +343,38 @@ fn catalog_sales_by_zip_code() {
             (SOLD_DATE, day),
         ]
     });
-    let days = [("d1", "2"), ("d2", "3")].map(|(of, quarter)| {
+    let sales: Vec<_> = sales.collect();
+    let days = [("d1", "2", "2001"), ("d2", "3", "2001"), ("d3", "2", "2000")];
+    let days = days.map(|(of, quarter, year)| {
         [
             (date_dim::DATE_SK, of),
             (date_dim::QUARTER, quarter),
-            (date_dim::YEAR, "2001"),
+            (date_dim::YEAR, year),
         ]
     });
     let sets = sets(&[
-        &sales.each_ref().map(|row| &row[..]),
+        &sales.iter().map(|row| &row[..]).collect::<Vec<_>>(),
         &customers.each_ref().map(|row| &row[..]),
         &addresses.each_ref().map(|row| &row[..]),
         &days.each_ref().map(|row| &row[..]),
     ]);
-    let expected = [("10000", 2.0), ("20000", 500.5), ("81792", 1.0)];
+    let mut expected = places.map(|(zip, _)| (zip, 1.0));
+    expected[12].1 = 500.5;
+    expected.sort_unstable_by_key(|(zip, _)| *zip);
     assert_eq!(q15::program(&sets), expected);
 }
 
 #[test]
 fn brands_of_a_manager_bought_far_from_home() {
     let sales = [
-        ("c1", "i1", "1"),
-        ("c2", "i1", "2"),
-        ("c2", "i2", "4"),
-        ("c2", "i3", "90"),
+        ("c1", "i1", "d1", "1"),
+        ("c2", "i1", "d1", "2"),
+        ("c2", "i2", "d1", "4"),
+        ("c2", "i3", "d1", "90"),
+        ("c2", "i2", "d2", "90"),
+        ("c2", "i2", "d3", "90"),
     ];
-    let sales = sales.map(|(customer, item, price)| {
+    let sales = sales.map(|(customer, item, day, price)| {
         let what = [
             (store_sales::ITEM, item),
             (store_sales::EXT_SALES_PRICE, price),
@@ -354,7 +383,7 @@ fn brands_of_a_manager_bought_far_from_home() {
             (store_sales::CUSTOMER, customer),
             (store_sales::STORE, "s1"),
         ];
-        [what, by, [(store_sales::SOLD_DATE, "d1"); 2]].concat()
+        [what, by, [(store_sales::SOLD_DATE, day); 2]].concat()
     });
     let items = [("i1", "8"), ("i2", "8"), ("i3", "9")].map(|(of, manager)| {
         let made = [(item::MANUFACTURER_ID, "5"), (item::MANUFACTURER, "m")];
@@ -375,12 +404,20 @@ fn brands_of_a_manager_bought_far_from_home() {
             (customer_address::ZIP, zip),
         ]
     });
+    let days = [
+        ("d1", "11", "1998"),
+        ("d2", "12", "1998"),
+        ("d3", "11", "1999"),
+    ];
+    let days = days.map(|(of, month, year)| {
+        [
+            (date_dim::DATE_SK, of),
+            (date_dim::MONTH, month),
+            (date_dim::YEAR, year),
+        ]
+    });
     let sets = sets(&[
-        &[&[
-            (date_dim::DATE_SK, "d1"),
-            (date_dim::MONTH, "11"),
-            (date_dim::YEAR, "1998"),
-        ]],
+        &days.each_ref().map(|row| &row[..]),
         &sales.each_ref().map(|row| &row[..]),
         &items.each_ref().map(|row| &row[..]),
         &customers.each_ref().map(|row| &row[..]),

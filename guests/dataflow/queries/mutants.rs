@@ -7,7 +7,7 @@
 //! a bit for each mutant that is wanted.
 //!
 //! Each place has three mutants, `3 * PLACE` and the two after it: those of Kaminski, Ammann and Offutt, *Improving
-//! logic-based testing*, Journal of Systems and Software 86 (2013): what kills these kills each other operator in their place.
+//! logic-based testing*, Journal of Systems and Software 86 (2013): what kills these kills each other operator in their place, as long as an operator that decides otherwise makes another result.
 
 #[cfg(not(mutants))]
 macro_rules! is {
@@ -67,21 +67,21 @@ mod switch {
         }
     }
 
-    /// What comes out; of numbers that have no order, which is none of the queries' business, as if they were greater.
-    fn holds(operator: &str, order: Ordering) -> bool {
+    /// What comes out, as with the operator itself: numbers that have no order are only not equal.
+    fn holds(operator: &str, order: Option<Ordering>) -> bool {
         match operator {
-            "<" => order.is_lt(),
-            "<=" => order.is_le(),
-            ">" => order.is_gt(),
-            ">=" => order.is_ge(),
-            "==" => order.is_eq(),
-            "!=" => order.is_ne(),
+            "<" => order.is_some_and(Ordering::is_lt),
+            "<=" => order.is_some_and(Ordering::is_le),
+            ">" => order.is_some_and(Ordering::is_gt),
+            ">=" => order.is_some_and(Ordering::is_ge),
+            "==" => order.is_some_and(Ordering::is_eq),
+            "!=" => order.is_none_or(Ordering::is_ne),
             word => word == "true",
         }
     }
 
     pub fn decide<T: PartialOrd>(place: u32, operator: &str, left: &T, right: &T) -> bool {
-        let order = left.partial_cmp(right).unwrap_or(Ordering::Greater);
+        let order = left.partial_cmp(right);
         let original = holds(operator, order);
         for (mutant, operator) in (3 * place..).zip(mutants(operator)) {
             let mutated = holds(operator, order);

@@ -1,5 +1,5 @@
 //! Q7 of TPC-DS: averages of what single men with a college degree bought of each item in 2000, unless by a promotion that came by
-//! mail and at an event. Data sets: store_sales, customer_demographics, date_dim, item, promotion.
+//! e-mail and at an event. Data sets: store_sales, customer_demographics, date_dim, item, promotion.
 
 #[macro_use]
 mod mutants;
