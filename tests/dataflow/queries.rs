@@ -344,7 +344,11 @@ fn catalog_sales_by_zip_code() {
         ]
     });
     let sales: Vec<_> = sales.collect();
-    let days = [("d1", "2", "2001"), ("d2", "3", "2001"), ("d3", "2", "2000")];
+    let days = [
+        ("d1", "2", "2001"),
+        ("d2", "3", "2001"),
+        ("d3", "2", "2000"),
+    ];
     let days = days.map(|(of, quarter, year)| {
         [
             (date_dim::DATE_SK, of),
