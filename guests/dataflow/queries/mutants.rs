@@ -7,7 +7,7 @@
 //! a bit for each mutant that is wanted.
 //!
 //! Each place has three mutants, `3 * PLACE` and the two after it: those of Kaminski, Ammann and Offutt, *Improving
-//! logic-based testing*, Journal of Systems and Software 86 (2013): what kills these kills each other operator in their place, as long as an operator that decides otherwise makes another result.
+//! logic-based testing*, Journal of Systems and Software 86 (2013): what kills these mostly kills all others in their place.
 
 #[cfg(not(mutants))]
 macro_rules! is {

@@ -750,7 +750,7 @@
         (i32.eqz (local.get $start))
         (i32.load $labels offset={REPEATS} (i32.const 0)))
       (then (return (local.get $end))))
-    ;; One without labels and operands is not looked at: eight bytes up to its end are not all its own.
+    ;; One of less than eight bytes is not looked at, for the last eight are not all its own: it has one number, without a label.
     (local.set $last (i32.sub (local.get $end) (i32.const 8)))
     (if (i32.lt_u (local.get $last) (local.get $start))
       (then (return (local.get $end))))
