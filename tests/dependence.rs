@@ -34,6 +34,12 @@ pub(crate) const ALL: DependenceLimits = DependenceLimits {
     ..DependenceLimits::STANDARD
 };
 
+/// The same, but for what is the same as before.
+const NEW: DependenceLimits = DependenceLimits {
+    repeats: false,
+    ..ALL
+};
+
 pub(crate) fn sandbox(wasm: &[u8], build: Build) -> Sandbox {
     let program = Program::build(wasm, build, &Options::default(), None).expect("it is accepted");
     Sandbox::new(&Arc::new(program), &LIMITS).expect("it starts")
@@ -430,30 +436,26 @@ fn long_lists_have_no_repeats_and_end() {
             );
             wat::parse_str(text).expect("it is well-formed")
         };
-        let kept = DependenceLimits {
-            repeats: false,
-            ..ALL
-        };
         const END: u32 = 196_608;
         let count = END - 2;
         let mut few = sandbox(&wasm("7", END), Build::Dependence);
-        let found = few.depend(b"ab", kept);
+        let found = few.depend(b"ab", NEW);
         assert_eq!((found.events.len(), found.dropped), (8, 0));
         assert_eq!(found.repeated, count - 8);
         let mut many = sandbox(&wasm("-1", END), Build::Dependence);
-        for limits in [kept, ALL] {
+        for limits in [NEW, ALL] {
             let found = many.depend(b"ab", limits);
             assert_eq!((found.events.len() as u32, found.repeated), (EVENTS_MAX, 0));
             assert_eq!(found.dropped, count - EVENTS_MAX);
             let right = found.events.iter().map(|event| event.right);
             assert!(right.eq(0..EVENTS_MAX.into()), "the first ones, in order");
         }
-        let fresh = sandbox(&wasm("7", END), Build::Dependence).depend(b"ab", kept);
-        assert_eq!(few.depend(b"ab", kept), fresh);
+        let fresh = sandbox(&wasm("7", END), Build::Dependence).depend(b"ab", NEW);
+        assert_eq!(few.depend(b"ab", NEW), fresh);
         // The list is long and not full: a run that knew the last one's events would leave its own out.
         let mut long = sandbox(&wasm("-1", 11_002), Build::Dependence);
         for _ in 0..2 {
-            let found = long.depend(b"ab", kept);
+            let found = long.depend(b"ab", NEW);
             assert_eq!((found.events.len(), found.repeated), (11_000, 0));
         }
     });
@@ -474,15 +476,11 @@ fn what_a_long_list_leaves_out_is_the_same_in_a_second_run() {
                 i32.const 0))"#,
         )
         .expect("it is well-formed");
-        let kept = DependenceLimits {
-            repeats: false,
-            ..ALL
-        };
         let mut sandbox = sandbox(&wasm, Build::Trace);
-        let first = sandbox.depend(b"a", kept);
+        let first = sandbox.depend(b"a", NEW);
         assert!(first.dropped > 0, "the list is full");
         // Other events lie where the next run's will.
-        sandbox.depend(b"abc", kept);
-        assert_eq!(sandbox.depend(b"a", kept), first);
+        sandbox.depend(b"abc", NEW);
+        assert_eq!(sandbox.depend(b"a", NEW), first);
     });
 }
