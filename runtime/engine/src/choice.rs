@@ -10,6 +10,7 @@
 pub mod crossover;
 pub mod drawing;
 pub mod edit;
+mod encode;
 pub mod geometric;
 pub mod hints;
 pub mod indexed;

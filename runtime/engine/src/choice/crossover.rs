@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ChoiceSequence;
 use super::geometric::Geometric;
-use super::jqf::{TAPE_BYTES_MAX, tape_of, width};
+use super::jqf::{Reading, TAPE_BYTES_MAX, tape_of, width};
 use crate::rng::Rng;
 
 const COUNTS: Geometric = Geometric::new(4);
@@ -90,7 +90,7 @@ impl Member {
         };
         let read = (0..spans.len()).filter(|&i| draws(i) > 0);
         Member {
-            tape: tape_of(choices, |_| true).into(),
+            tape: tape_of(choices, Reading::Zeugma, |_| true).into(),
             calls: read.map(call).collect(),
         }
     }
@@ -172,12 +172,14 @@ impl Population {
                 }
             }
             Crossover::OnePoint | Crossover::TwoPoint => {
+                // In turns as the coin says: what was mutated may be cut away.
                 for _ in 0..modifications {
-                    if coin(rng) {
-                        cut(&mut child, &self.any(rng).tape, crossover, rng);
-                        mutations -= 1;
+                    match coin(rng) {
+                        true => cut(&mut child, &self.any(rng).tape, crossover, rng),
+                        false => mutate(&mut child, rng),
                     }
                 }
+                mutations = 0;
             }
         }
         for _ in 0..mutations {

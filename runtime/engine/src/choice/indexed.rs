@@ -101,20 +101,20 @@ impl From<IndexedInput> for Stored {
 }
 
 impl IndexedInput {
-    /// What a run drew. Its paths must have been recorded.
-    pub fn new(number: u64, choices: &ChoiceSequence) -> IndexedInput {
+    /// What a run drew, as tapes are read. Its paths must have been recorded.
+    pub fn new(number: u64, choices: &ChoiceSequence, reading: Reading) -> IndexedInput {
         assert_eq!(choices.paths.len(), choices.nodes.len(), "a path a draw");
         IndexedInput::from(Stored {
             number,
             paths: choices.paths.closed(),
             starts: tape_starts(choices),
-            bytes: tape_of(choices, |_| true),
+            bytes: tape_of(choices, reading, |_| true),
         })
     }
 
     /// An input that has nothing.
     pub fn empty() -> IndexedInput {
-        IndexedInput::new(0, &ChoiceSequence::default())
+        IndexedInput::new(0, &ChoiceSequence::default(), Reading::Whole)
     }
 
     /// Bytes of the input.
@@ -380,7 +380,8 @@ impl Indexed {
         }
     }
 
-    /// Overwrites runs of bytes; a run ends where the context changes.
+    /// Overwrites runs of bytes; a run ends where the context changes. Departure: of the input's own bytes, not of those that
+    /// a splice added.
     fn mutate(&mut self) {
         for _ in 0..COUNTS.sample(&mut self.rng) {
             let offset = self.rng.index(self.bytes.len());
@@ -458,7 +459,7 @@ mod tests {
                 value: byte.into(),
             });
         }
-        Arc::new(IndexedInput::new(number, &choices))
+        Arc::new(IndexedInput::new(number, &choices, Reading::Whole))
     }
 
     fn key(path: &[(u32, u32)]) -> u64 {

@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::encode::bits_of;
 use super::geometric::Geometric;
 use super::source::Answer;
 use super::strings::is_entry;
@@ -238,7 +239,8 @@ fn decode_jqf(domain: Domain, bits: u64, off_by_one: bool) -> u64 {
     }
 }
 
-/// As Zeugma does. What it has no word for (odds that are not even, floats, lengths) is as
+/// As Zeugma does, but that what is out of range is reduced as a signed number, and a word of its source as an unsigned one: other
+/// values, as likely. What it has no word for (odds that are not even, floats, lengths) is as
 /// in JQF, from the bytes in its order.
 fn decode_zeugma(domain: Domain, bits: u64) -> u64 {
     let width = width(domain);
@@ -275,12 +277,17 @@ fn double_bits(bits: u64) -> u64 {
 }
 
 /// The bytes from which some draws of a sequence were decoded: a tape without what was never asked
-/// for, and without texts that were copied from a table of strings. Only for sequences that a tape answered.
-pub fn tape_of(sequence: &ChoiceSequence, has: impl Fn(&Draw) -> bool) -> Vec<u8> {
+/// for, and without texts that were copied from a table of strings. What no tape answered is encoded, to be read so.
+pub fn tape_of(
+    sequence: &ChoiceSequence,
+    reading: Reading,
+    has: impl Fn(&Draw) -> bool,
+) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(sequence.nodes.len() * 4 + sequence.payload.len());
     for (node, payload) in sequence.iter() {
         if has(&node.draw) {
-            bytes.extend_from_slice(&node.bits.to_le_bytes()[..width(node.draw.domain)]);
+            let bits = bits_of(node, reading);
+            bytes.extend_from_slice(&bits.to_le_bytes()[..width(node.draw.domain)]);
             if !is_entry(&node.draw) {
                 bytes.extend_from_slice(payload);
             }
@@ -426,7 +433,7 @@ mod tests {
                 .nodes
                 .push(super::super::ChoiceNode { draw, bits, value });
         }
-        let bytes = tape_of(&sequence, |_| true);
+        let bytes = tape_of(&sequence, Reading::Whole, |_| true);
         assert_eq!(tape_bytes(&sequence) as usize, bytes.len());
         assert_eq!(bytes[0], 7);
         let mut again = Tape::new(bytes.clone(), End::Stops, Reading::Whole, Rng::new(9));

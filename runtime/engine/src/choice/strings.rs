@@ -177,7 +177,7 @@ mod tests {
         // Entry 1 is cut to the generator's room; 5 is 2 modulo 3.
         assert_eq!(made, b"\x07Orie\x08-\x09x");
         assert!(choices.is_sound());
-        assert_eq!(tape_of(&choices, |_| true), bytes);
+        assert_eq!(tape_of(&choices, Reading::Whole, |_| true), bytes);
         assert_eq!(tape_bytes(&choices) as usize, bytes.len());
         assert_eq!(tape_starts(&choices), [0, 1, 2, 6, 6, 7, 8, 9, 10, 14, 14]);
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: `afl-fuzz.c` 2.52b, run with `-d`, as in the evaluation of Zest (ISSTA 2019, §5). Havoc,
 //! then 15 rounds of splicing, per queue entry; culling by fuel × size per edge; energy from speed,
-//! coverage, handicap and depth; trimming. Validity is recorded and not used. No solving of
+//! coverage, handicap and depth; trimming. Validity is recorded and not used, but that trimming keeps it. No solving of
 //! comparisons, and no automatic tokens.
 //!
 //! Departures, all of them for the sake of determinism and of workers:

@@ -3,7 +3,8 @@
 //!
 //! Nguyen and Grunske, "BeDivFuzz: Integrating Behavioral Diversity into Generator-based Fuzzing",
 //! ICSE 2022, as its code of 2022 is, which the paper used. On Zest's queue and energy, with valid
-//! inputs only. An input is two tapes, one for draws of structure and one for draws of values.
+//! inputs only: its launcher sets JQF's `SAVE_ONLY_VALID`, by which an invalid run neither is saved nor counts
+//! as coverage. An input is two tapes, one for draws of structure and one for draws of values.
 //! `bediv-structure` saves only inputs whose tape of structure no saved input has.
 //!
 //! Departures: those of `zest`. The user's seeds are left alone: a file of bytes does not say which
@@ -159,7 +160,7 @@ impl Bediv {
     /// What was asked for of the tape of structure, or of that of values.
     fn tape(&self, choices: Option<&ChoiceSequence>, of_structure: bool) -> Vec<u8> {
         let is_of = |draw: &Draw| self.division.is_structure(draw) == of_structure;
-        choices.map_or(Vec::new(), |choices| tape_of(choices, is_of))
+        choices.map_or(Vec::new(), |choices| tape_of(choices, self.reading, is_of))
     }
 
     /// Hash of what was asked for of the tape of structure.
@@ -231,13 +232,6 @@ impl Guidance for Bediv {
         if let (Some((_, of_structure)), true) = (self.flight, is_new_trace) {
             self.scores[usize::from(!of_structure)].rewards += 1;
         }
-        let added = self.coverage.add(counts, is_valid);
-        let reason = match () {
-            () if added.coverage => Some(Reason::Edge),
-            () if added.valid => Some(Reason::ValidEdge),
-            () if added.count => Some(Reason::Count),
-            () => None,
-        };
         let choices = judged.detail.choices.as_deref();
         // Without counts the target did not run: the generator did not come to its end.
         if let Some((parent, _)) = self.flight
@@ -245,8 +239,17 @@ impl Guidance for Bediv {
         {
             self.learn(view.corpus.get(parent).choices.as_deref(), choices);
         }
+        if !is_valid {
+            return Judgement::Discard;
+        }
+        let added = self.coverage.add(counts, true);
+        let reason = match () {
+            () if added.coverage => Some(Reason::Edge),
+            () if added.count => Some(Reason::Count),
+            () => None,
+        };
         match reason {
-            Some(reason) if is_valid && self.is_new_structure(choices) => {
+            Some(reason) if self.is_new_structure(choices) => {
                 self.responsibilities = added.responsibilities;
                 Judgement::Keep(reason)
             }
@@ -356,14 +359,16 @@ mod tests {
     }
 
     #[test]
-    fn only_valid_inputs_are_saved_and_invalid_ones_still_cover() {
+    fn an_invalid_input_is_not_saved_and_covers_nothing() {
         let mut trials = Trials::new(None);
-        assert_eq!(trials.trial(Exit::Invalid, 0, &[(0, 1)]), None);
-        assert_eq!(trials.bediv.coverage.covered(), 1);
-        // Covered by an invalid run before: what is new is that a valid one does.
-        let reason = trials.trial(Exit::Valid, 0, &[(0, 1)]);
-        assert_eq!(reason, Some(Reason::ValidEdge));
+        assert_eq!(trials.trial(Exit::Invalid, 0, &[(0, 9)]), None);
+        assert_eq!(trials.bediv.coverage.covered(), 0);
+        assert_eq!(trials.trial(Exit::Valid, 0, &[(0, 1)]), Some(Reason::Edge));
         assert_eq!(trials.trial(Exit::Valid, 0, &[(0, 1)]), None);
+        // Nor does its parent answer for it, and what it counted is still new.
+        assert_eq!(trials.trial(Exit::Invalid, 0, &[(0, 9), (1, 1)]), None);
+        assert_eq!(trials.bediv.rotation.responsibilities(), 1);
+        assert_eq!(trials.trial(Exit::Valid, 0, &[(0, 9)]), Some(Reason::Count));
     }
 
     #[test]

@@ -23,18 +23,21 @@
 //! beside the sought arm may be here; with one cell, and with its whole column moved, so that rows keep their order.
 //! What is left of a batch is havoc (`codep/havoc.rs`) on bundles in turns, those with new edges four times as often. Every
 //! other group of it is scattered instead (`codep/scatter.rs`), bundles and whole seeds in turns, and before there are bundles
-//! all are.
+//! all are. Where columns of several data sets were given what a comparison wanted, whole seeds are scattered and gathered
+//! (`codep/gather.rs`) in turns.
 //!
 //! Why classes are found by value and confirmed by running, and not handed over by the host, which could compute them
 //! from a dependence build: three runs for a pair of columns are cheaper than such a build of the module, they need no
 //! operators that tell of themselves, and they see a join that only a child of a seed makes. What is equal only after
 //! a computation is no class here; numbers that are computed are solved by probing.
 //!
-//! Each idea is a setting, so that what it is worth can be measured: `together`, `constants`, `cardinality`, `freeze`, `select`.
+//! Each idea is a setting, so that what it is worth can be measured: `together`, `constants`, `cardinality`, `freeze`, `select`,
+//! `gather`.
 
 mod bundles;
 mod change;
 mod classes;
+mod gather;
 mod havoc;
 mod jobs;
 mod learning;
@@ -62,6 +65,7 @@ use crate::rows::is_without_rows;
 use crate::settings::{Setting, Settings};
 use bundles::{Bundle, ROWS_FEW, Seed, Urgency};
 use classes::Classes;
+use gather::Wanted;
 use jobs::{Flight, Job};
 use outcomes::Outcomes;
 use sample::SAMPLES;
@@ -80,7 +84,15 @@ pub static SPEC: Spec = Spec {
     imports: Imports::None,
     batch: 32,
     lookahead: 32,
-    settings: &[TOGETHER, CONSTANTS, CARDINALITY, FREEZE, SELECT, DELIMITER],
+    settings: &[
+        TOGETHER,
+        CONSTANTS,
+        CARDINALITY,
+        FREEZE,
+        SELECT,
+        GATHER,
+        DELIMITER,
+    ],
     new,
 };
 
@@ -110,6 +122,12 @@ const SELECT: Setting = Setting::switch(
     true,
 );
 
+const GATHER: Setting = Setting::switch(
+    "gather",
+    "columns of whole seeds take what was wanted of them, all at once",
+    true,
+);
+
 /// Jobs may take five eighths of a batch while any are waiting. By trying: with six, the last arm of `p1` was missed in one
 /// of six campaigns, with five in none of 19.
 const JOB_EIGHTHS: u32 = 5;
@@ -123,6 +141,7 @@ fn new(settings: &Settings) -> Strategy {
         cardinality: settings.is_on(CARDINALITY.name),
         freeze: settings.is_on(FREEZE.name),
         select: settings.is_on(SELECT.name),
+        gather: settings.is_on(GATHER.name),
         delimiter: delimiter(settings.text(DELIMITER.name)).expect("checked with the settings"),
     };
     Strategy::Codep(Box::new(Codep::new(ideas)))
@@ -136,6 +155,7 @@ struct Ideas {
     cardinality: bool,
     freeze: bool,
     select: bool,
+    gather: bool,
     delimiter: u8,
 }
 
@@ -157,6 +177,7 @@ pub struct Codep {
     flights: Vec<Flight>,
     classes: Classes,
     outcomes: Outcomes,
+    wanted: Wanted,
     numbers: BTreeSet<i64>,
     tokens: BTreeSet<Vec<u8>>,
     /// Bundles recorded, and groups of havoc.
@@ -180,6 +201,7 @@ impl Codep {
             flights: Vec::new(),
             classes: Classes::default(),
             outcomes: Outcomes::default(),
+            wanted: Wanted::default(),
             numbers: BTreeSet::new(),
             tokens: BTreeSet::new(),
             turn: 0,
@@ -256,8 +278,8 @@ impl Guidance for Codep {
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
             match flight {
                 Flight::Seeds | Flight::Again | Flight::Record(_) | Flight::Havoc => {}
-                Flight::Solve(sites) => {
-                    sites.into_iter().for_each(|site| self.outcomes.tried(site))
+                Flight::Solve(solutions) => {
+                    (solutions.iter()).for_each(|(site, _)| self.outcomes.tried(*site));
                 }
                 Flight::Sample(id, select, done) if done < SAMPLES => {
                     (self.queue(Urgency::Edge)).push_front(Job::Sample(id, select, done));

@@ -252,7 +252,7 @@ mod tests {
     /// Three groups of three copies of one of the two pairs of rows, each group with one fresh key.
     #[test]
     fn copies_come_in_three_groups_of_three() {
-        let (mut keys, all) = ([0; 2], joined("on"));
+        let (mut keys, mut distinct, all) = ([0; 2], 0, joined("on"));
         for sets in &all {
             for group in 0..3 {
                 let key = sets.cell(0, 2 + 3 * group, 0);
@@ -265,15 +265,14 @@ mod tests {
             let least = (2..11)
                 .map(|row| sets.cell(0, row, 0))
                 .collect::<BTreeSet<_>>();
-            assert!(
-                least.len() == 3
-                    || least.iter().any(|key| key.starts_with(b"<"))
-                    || least.len() >= 2
-            );
+            assert!(least.len() <= 3);
+            distinct += u32::from(least.len() == 3);
             let tail = sets.cell(0, 2, 0).last().copied();
             keys[0] += u32::from(tail == Some(b'0'));
             keys[1] += u32::from(tail == Some(b'1'));
         }
+        // Keys are fresh for each group; equal ones come by the tenth or so that draws nothing new.
+        assert!(distinct * 10 > 9 * all.len() as u32, "{distinct}");
         // Each is chosen half of the time, and the last character survives half of those and 9/10.
         let expected = all.len() as u32 * 9 / 40;
         for count in keys {

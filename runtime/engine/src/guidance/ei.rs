@@ -204,7 +204,7 @@ impl Guidance for Ei {
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let input = match judged.detail.choices.as_deref() {
-            Some(choices) => IndexedInput::new(self.made, choices),
+            Some(choices) => IndexedInput::new(self.made, choices, self.zest.reading()),
             None => IndexedInput::empty(),
         };
         self.made += 1;

@@ -390,7 +390,9 @@ impl Perun {
         let visit = self.visit.as_ref().expect("a mutant is of a visit");
         let kind = visit.parent.kind;
         let parent = self.birth(Arc::from(&judged.detail.input[..]), kind, cost, verdict);
-        let (number, base) = (parent.number, self.base);
+        let number = parent.number;
+        // What 1e-5 is of: a share is of 1.
+        let base = if self.has_gate { self.base } else { 1 };
         let parents = Arc::make_mut(&mut self.parents);
         let is_new = match self.options.is_compat {
             true => parents.add_as_perun(parent, base),

@@ -49,7 +49,8 @@ pub static SPEC_PLAIN: Spec = Spec {
     new: new_plain,
 };
 
-/// Common to the guidances whose choices are tapes.
+/// Common to the guidances whose choices are tapes. Departure: JQF loses the end of a range from one number to another, and not the
+/// last of some items, but a draw does not say which of the two it is: all lose theirs.
 pub(super) const OFF_BY_ONE: Setting = Setting::switch(
     "off-by-one",
     "ranges never come to their end, as in JQF's source of randomness",

@@ -6,6 +6,9 @@
 //! choices are credited to the next trial, which a setting does as well. `rlcheck-greybox` rewards a
 //! new set of covered probes in place of a new text.
 //!
+//! Departure: a coin with odds, which RLCheck's generators have not, is explored by its odds; by one half, what is to be rare
+//! would be as common as the rest.
+//!
 //! Inputs with new coverage enter the corpus for reports; nothing is mutated.
 
 use std::collections::BTreeSet;

@@ -147,7 +147,7 @@ impl Guidance for Spoton {
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let nothing = Default::default();
         let choices = judged.detail.choices.as_deref().unwrap_or(&nothing);
-        let input = Arc::new(IndexedInput::new(self.made, choices));
+        let input = Arc::new(IndexedInput::new(self.made, choices, self.zest.reading()));
         self.made += 1;
         self.inputs.push((input, TypeIntervals::new(choices)));
         self.zest.enqueue(id, judged);

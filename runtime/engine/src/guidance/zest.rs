@@ -9,8 +9,8 @@
 //! table of SpotOn without its types, the ablation `ZestStrOpt` of its paper. There both measure a visit in
 //! time, which is the setting `energy=cost` here.
 //!
-//! Departures: probes are branch arms and function entries of the target, and never those of the
-//! generator; each child has a stream of random numbers of its own, so that it can be made on any
+//! Departures: probes are branch arms and function entries of the target, and those of the generator only with
+//! `--coverage all`; each child has a stream of random numbers of its own, so that it can be made on any
 //! worker; where JQF gives up after 100,000 fruitless first trials, we go on.
 
 use std::sync::Arc;
@@ -339,11 +339,12 @@ impl Guidance for Zest {
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
         self.spend(judged);
         let is_valid = judged.outcome.exit.status() == Status::Valid;
-        let added = self.coverage.add(&judged.detail.counts, is_valid);
-        self.responsibilities = added.responsibilities;
         if self.valid_only && !is_valid {
+            // As if it had not run: JQF does not count it as coverage either.
             return Judgement::Discard;
         }
+        let added = self.coverage.add(&judged.detail.counts, is_valid);
+        self.responsibilities = added.responsibilities;
         let reason = match () {
             () if added.coverage => Reason::Edge,
             () if added.valid && self.saves_valid => Reason::ValidEdge,
@@ -375,7 +376,9 @@ impl Guidance for Zest {
 
     fn kept(&mut self, _: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
         let choices = judged.detail.choices.as_deref();
-        let mut tape = choices.map_or(Vec::new(), |choices| tape_of(choices, |_| true));
+        let mut tape = choices.map_or(Vec::new(), |choices| {
+            tape_of(choices, self.reading, |_| true)
+        });
         if tape.is_empty() {
             // As JQF: an input keeps one byte, whether it was asked for or not.
             tape.push(0);
@@ -386,7 +389,7 @@ impl Guidance for Zest {
 
     fn end_batch(&mut self, _: &View<'_>) {
         // Only then is everything that is new also saved.
-        if !self.valid_only && self.saves_valid {
+        if self.saves_valid {
             assert_eq!(
                 self.rotation.responsibilities(),
                 self.coverage.covered(),
@@ -441,7 +444,7 @@ mod tests {
         let printed = reasons(&SPEC_PAPER, &[], &TRIALS);
         assert_eq!(printed, [EDGE, None, VALID, None, None, EDGE]);
         let valid = reasons(&SPEC, &[("valid-only", "on")], &TRIALS);
-        assert_eq!(valid, [None, None, VALID, None, COUNT, EDGE]);
+        assert_eq!(valid, [None, None, EDGE, COUNT, COUNT, EDGE]);
         let counts = reasons(&SPEC, &[("valid", "off")], &TRIALS);
         assert_eq!(counts, [EDGE, COUNT, None, None, COUNT, EDGE]);
     }

@@ -6,8 +6,8 @@
 //! well, except those that ran out of stack or memory. How a child comes about is in
 //! [`crate::choice::crossover`]; the setting `crossover` has the variants that the paper compares.
 //!
-//! Departures: probes are branch arms and function entries of the target, and never those of the
-//! generator; a hang, which ends Zeugma's campaign, makes no member. The corpus has the members that
+//! Departures: probes are branch arms and function entries of the target, and those of the generator only with
+//! `--coverage all`; a hang, which ends Zeugma's campaign, makes no member. The corpus has the members that
 //! are no findings, also those that were replaced later.
 
 use std::sync::Arc;

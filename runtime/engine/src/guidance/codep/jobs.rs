@@ -12,6 +12,7 @@ use super::Codep;
 use super::bundles::{Bundle, Urgency};
 use super::change::{Change, Changed};
 use super::classes::Pair;
+use super::gather::Gather;
 use super::havoc::Havoc;
 use super::probe::{self, Candidate, Variable};
 use super::sample::{SAMPLES, Samples};
@@ -36,6 +37,8 @@ const CHILDREN: u32 = 12;
 const RECORDED_EVERY: u64 = 4;
 /// One of so many groups is scattered.
 const SCATTERED_EVERY: u64 = 2;
+/// And one of so many of those is gathered, of a whole seed as every other is, if there is anything to gather.
+const GATHERED_EVERY: u64 = 4;
 /// Havoc on a bundle without new edges counts as so many.
 const COST: u64 = 4;
 
@@ -103,7 +106,8 @@ pub(super) enum Flight {
     Record(u32),
     Relate(Relate),
     Probe(Probe, u32),
-    Solve(Vec<u32>),
+    /// By the site that each is for.
+    Solve(Vec<(u32, Vec<Change>)>),
     Havoc,
 }
 
@@ -324,12 +328,10 @@ impl Codep {
         if count == 0 {
             return 0;
         }
-        let sites = next.iter().map(|candidate| candidate.site).collect();
-        let runs = (next.into_iter())
-            .map(|candidate| candidate.changes)
-            .collect();
+        let runs = next.iter().map(|one| one.changes.clone()).collect();
         let runs = (runs, self.ideas.freeze);
-        let flight = Flight::Solve(sites);
+        let solutions = next.into_iter().map(|one| (one.site, one.changes));
+        let flight = Flight::Solve(solutions.collect());
         self.fly_changes(flight, bundle, runs, Variant::Compares, rng, groups);
         count
     }
@@ -402,8 +404,11 @@ impl Codep {
         let turn = (self.scattered / 2) as usize;
         let edges: Vec<&Bundle> = self.bundles.iter().filter(|one| one.is_edge).collect();
         let is_whole = edges.is_empty() || self.scattered.is_multiple_of(2);
+        let has_wanted = self.ideas.gather && self.wanted.is_of_many();
         let (parent, bytes) = match is_whole && !self.seeds.is_empty() {
             true => {
+                // Each seed both ways.
+                let turn = if has_wanted { turn / 2 } else { turn };
                 let seed = &self.seeds[turn % self.seeds.len()];
                 (seed.id, &seed.bytes)
             }
@@ -413,12 +418,22 @@ impl Codep {
                 (bundle.parent, &bundle.bytes)
             }
         };
-        let scatter = Scatter {
-            base: DataSets::parse(bytes, self.ideas.delimiter),
-            classes: self.classes.clone(),
-            cardinality: self.ideas.cardinality,
-        };
-        let plan = rows(Arc::new(scatter), rng);
+        let base = DataSets::parse(bytes, self.ideas.delimiter);
+        let classes = self.classes.clone();
+        let maker: Arc<dyn Maker> =
+            match has_wanted && self.scattered.is_multiple_of(GATHERED_EVERY) {
+                true => Arc::new(Gather {
+                    base,
+                    classes,
+                    wanted: self.wanted.clone(),
+                }),
+                false => Arc::new(Scatter {
+                    base,
+                    classes,
+                    cardinality: self.ideas.cardinality,
+                }),
+            };
+        let plan = rows(maker, rng);
         let fast = Variant::Fast;
         self.fly(Flight::Havoc, plan, count, fast, Some(parent), groups);
         true

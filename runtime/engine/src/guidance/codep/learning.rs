@@ -119,12 +119,17 @@ impl Codep {
     fn recorded(&mut self, view: &View<'_>, judged: &Judged<'_>) {
         let detail = judged.detail;
         let is_new = self.outcomes.learn(&detail.compares);
+        let is_novel = view.interest.all.novelty(&detail.counts).edges > 0;
+        if let Flight::Solve(solutions) = &self.flights[judged.group.purpose as usize]
+            && (is_new || is_novel)
+        {
+            self.wanted.learn(&solutions[judged.nth as usize].1);
+        }
         let Some(parent) = judged.group.parent else {
             return;
         };
         let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
-        if !judged.outcome.exit.is_finding() && view.interest.all.novelty(&detail.counts).edges > 0
-        {
+        if !judged.outcome.exit.is_finding() && is_novel {
             self.queue(Urgency::Edge)
                 .push_back(Job::Again(parent, bytes));
         } else if is_new

@@ -149,6 +149,7 @@ fn solved(found: &[(u32, u8)]) -> Codep {
         cardinality: true,
         freeze: true,
         select: true,
+        gather: true,
         delimiter: b',',
     };
     let mut codep = Codep::new(ideas);

@@ -548,6 +548,21 @@ fn equally_good_mutants_are_lost_in_compat_mode_only() {
     }
 }
 
+/// What D10 takes for the same is a hundred-thousandth of a share, however much the base is.
+#[test]
+fn a_degradation_is_a_parent_in_compat_mode_without_coverage_testing() {
+    let set = [
+        ("compat", "on"),
+        ("skip-coverage-testing", "on"),
+        ("max-size", "50"),
+    ];
+    let mut campaign = Campaign::new(&["ab\n"], &set);
+    let target = |input: &[u8]| valid(if input == b"ab\n" { 500_000 } else { 2_000_000 });
+    campaign.run(30, &target);
+    let text = format!("{:?}", campaign.perun.parents);
+    assert_eq!(text.matches("number:").count(), 2);
+}
+
 #[test]
 fn wrong_rules_are_refused_with_their_line() {
     let given = BTreeMap::from([("regex-rules".to_owned(), "a: b\n(: c".to_owned())]);
