@@ -72,6 +72,13 @@ const LONG_BATCH: Duration = Duration::from_millis(500);
 /// they are [`workers::GRACE`] late. Copying takes milliseconds when the corpus is large.
 const SLOW_BATCH: Duration = Duration::from_millis(workers::GRACE.as_millis() as u64 / 4);
 
+/// A copy that takes no more than one of so many parts of a batch's time is made in any case: one endless loop makes a batch
+/// slow, and nobody knows when it comes.
+const CHEAP_COPY: u32 = 50;
+
+/// How fast it is forgotten that a batch was slow: by one of so many parts with each batch.
+const SLOWEST_FADES: u32 = 16;
+
 /// Who finds out where a finding ended, or where a slow input spent its fuel: runs it in a build that knows.
 pub trait Replayer {
     /// How and where a finding ended that was seen in `variant`, symbolised.
@@ -139,6 +146,8 @@ pub fn run(
         join: session.join,
         last_checkpoint: now,
         last_batch: Duration::ZERO,
+        slowest: Duration::ZERO,
+        copying: Duration::ZERO,
         checkpoint_execs: None,
         is_tail: false,
         first_trial,
@@ -169,8 +178,10 @@ struct Campaign<'a> {
     replayer: &'a mut dyn Replayer,
     join: Option<Join>,
     last_checkpoint: Instant,
-    /// How long the last batch was run and judged.
+    /// How long the last batch was run and judged, the slowest one lately, and how long the engine was copied.
     last_batch: Duration,
+    slowest: Duration,
+    copying: Duration,
     /// Executions at the last checkpoint of this session.
     checkpoint_execs: Option<u64>,
     /// Whether batches may be cut by the budget: no more checkpoints.
@@ -189,7 +200,7 @@ impl Campaign<'_> {
             }
             let trials_left = self.budget.trials_left(execs);
             self.checkpoint_if_due(trials_left);
-            let before = self.may_be_cut().then(|| self.engine.clone());
+            let before = self.may_be_cut().then(|| self.copy());
             if self.run_batch(pool, trials_left, before)? == Ran::Cut {
                 return Ok(match self.stop.is_interrupted() {
                     true => Ended::Interrupted,
@@ -227,6 +238,8 @@ impl Campaign<'_> {
             })
         });
         self.last_batch = began.elapsed();
+        let faded = self.slowest - self.slowest / SLOWEST_FADES;
+        self.slowest = faded.max(self.last_batch);
         let Verdicts {
             judging,
             mut stacks,
@@ -283,14 +296,22 @@ impl Campaign<'_> {
     /// May the next batch have to be given up? Ctrl-C can come at any time, but a batch of less
     /// than the grace period ends by itself. Of a session's first batch nothing is known.
     fn may_be_cut(&self) -> bool {
-        let last_batch = self.last_batch;
+        let slowest = self.slowest;
         let is_last = || {
             let end = self.stop.deadline;
-            end.is_some_and(|end| end < Instant::now() + 4 * last_batch)
+            end.is_some_and(|end| end < Instant::now() + 4 * slowest)
         };
-        last_batch.is_zero()
-            || last_batch >= workers::GRACE
-            || (last_batch >= SLOW_BATCH && is_last())
+        slowest.is_zero()
+            || self.copying * CHEAP_COPY <= self.last_batch
+            || slowest >= workers::GRACE
+            || (slowest >= SLOW_BATCH && is_last())
+    }
+
+    fn copy(&mut self) -> Engine {
+        let began = Instant::now();
+        let copy = self.engine.clone();
+        self.copying = began.elapsed();
+        copy
     }
 
     fn ended(&self, execs: u64) -> Option<Ended> {

@@ -152,7 +152,7 @@ impl CampaignConfig {
                 execs: args.execs,
                 time: args.time,
                 plateau: args.plateau,
-                stop_at: StopAt::default(),
+                stop_at: StopAt::all(args.stop_at_finding),
             },
             workers: args.workers,
             paranoid: args.paranoid,

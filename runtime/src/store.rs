@@ -153,6 +153,10 @@ impl Opened {
         let Some(difference) = difference else {
             return Ok(());
         };
+        let corpus = match self.root.join("choices").exists() {
+            true => "choices",
+            false => "corpus",
+        };
         Err(with_next(
             format!(
                 "{}: belongs to another campaign: {}: was {}, now {}",
@@ -161,7 +165,10 @@ impl Opened {
                 difference.before,
                 difference.now
             ),
-            "the same command with --out NEW_FOLDER, or with the values of campaign.toml",
+            format!(
+                "the same command with {} added and --out NEW_FOLDER: a new campaign from the old one's corpus",
+                show(&self.root.join(corpus))
+            ),
         ))
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use sandglass_instrument::accept::{self, AcceptLimits, Facts};
 use sandglass_sandbox::{Build, Cache, EntryKind, Limits, Options, Program, Sandbox, SandboxError};
 
@@ -295,10 +295,20 @@ pub fn require_hash(module: &Module, finding: &Path, expected: &str) -> Result<(
     if module.hash == expected {
         return Ok(());
     }
-    bail!(
-        "{}: finding of another module: {} has hash {}, expected {expected}",
-        show(finding),
-        show(Path::new(&module.path)),
-        module.hash
-    )
+    let input = match finding.join("choices").exists() {
+        true => "choices",
+        false => "input",
+    };
+    Err(with_next(
+        format!(
+            "{}: finding of another module: {} has hash {}, expected {expected}",
+            show(finding),
+            show(Path::new(&module.path)),
+            module.hash
+        ),
+        format!(
+            "the same command with {}, which may be of any",
+            show(&finding.join(input))
+        ),
+    ))
 }

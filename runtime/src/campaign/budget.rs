@@ -34,6 +34,15 @@ pub struct StopAt {
 }
 
 impl StopAt {
+    /// All kinds, or none.
+    pub fn all(wanted: bool) -> StopAt {
+        StopAt {
+            hangs: wanted,
+            out_of_memory: wanted,
+            others: wanted,
+        }
+    }
+
     /// Whether a finding of this kind ends the session.
     pub fn covers(self, kind: FindingKind) -> bool {
         match kind {

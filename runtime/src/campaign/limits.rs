@@ -3,7 +3,7 @@
 
 use sandglass_sandbox::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 
-/// How many times the median seed an execution may cost (DESIGN §3).
+/// How many times the median seed an execution may cost.
 const FUEL_FACTOR: u64 = 1_000;
 
 /// Seeds that are measured at most, the first ones in order: a median of more
@@ -34,7 +34,7 @@ impl WantedLimits {
     }
 }
 
-/// The fuel limit that follows from the fuel of the seeds: 1,000 times the
+/// The fuel limit that follows from the fuel of the seeds that are no findings: 1,000 times the
 /// median, within what is sensible and possible.
 pub fn fuel_limit(mut seed_fuel: Vec<u64>) -> u64 {
     if seed_fuel.is_empty() {

@@ -120,8 +120,11 @@ pub struct FuzzArgs {
     /// End after this many executions without new coverage
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub plateau: Option<u64>,
-    /// Threads; the result does not depend on their number
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// End with the first batch that makes a finding, as other fuzzers do; slow inputs are none
+    #[arg(long)]
+    pub stop_at_finding: bool,
+    /// Threads, or `auto` for as many as there are processors; the result does not depend on their number
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_workers)]
     pub workers: usize,
     /// A dictionary in the format of AFL and libFuzzer
     #[arg(long, value_name = "FILE")]
@@ -346,9 +349,10 @@ pub struct DependsArgs {
 pub struct MinArgs {
     /// The module
     pub target: PathBuf,
-    /// An input, or the folder of a finding
-    pub file: PathBuf,
-    /// Where the smaller input goes [default: FILE.min]
+    /// Inputs, or folders of findings: each is made smaller
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Where the smaller input goes, of a single one [default: FILE.min]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Executions at most
@@ -557,8 +561,8 @@ pub struct CheckArgs {
     /// The seed of that campaign
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads; the result does not depend on their number
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Threads, or `auto` for as many as there are processors; the result does not depend on their number
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_workers)]
     pub workers: usize,
     /// Where that campaign and its findings go [default: TARGET.check]
     #[arg(long, value_name = "DIR")]
@@ -585,6 +589,14 @@ What is known fails the check (exit code 1) when
   a finding of --open does not end as it did: fixed ones belong among the others.
 The campaign starts from the inputs that passed, and fails the check when it finds a bug that is not among those of --open.
 Nothing depends on time: the same module, folders and options give the same result on every machine.";
+
+/// A number of threads; `auto` is one for each processor.
+fn parse_workers(text: &str) -> Result<usize, String> {
+    match text {
+        "auto" => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        number => (number.parse()).map_err(|_| "expected a number of threads, or auto".to_owned()),
+    }
+}
 
 /// A percentage with up to three decimals, as thousandths of a percent.
 fn parse_percent(text: &str) -> Result<u64, String> {

@@ -73,6 +73,14 @@ pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Resu
     Ok(case)
 }
 
+/// The same of a finding of any module, to see what becomes of it in this one.
+pub(super) fn read_case_of_any(path: &Path, module: &Module, guest: &GuestArgs) -> Result<Case> {
+    match path.join("finding.json").exists() {
+        true => read_finding(path),
+        false => read_case(path, module, guest),
+    }
+}
+
 /// Reads the folder of a finding, of whatever module.
 pub(super) fn read_finding(path: &Path) -> Result<Case> {
     let (record, input) = finding::read(path)?;

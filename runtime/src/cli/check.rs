@@ -34,6 +34,12 @@ pub(super) fn run(args: CheckArgs) -> Result<u8> {
     for warning in folders.iter().flat_map(|folder| &folder.warnings) {
         warn(&mut out, args.json, warning);
     }
+    if folders.is_empty() {
+        let folder = show(&default_folder(&args.target));
+        let text =
+            format!("{folder}: no such folder, and none is named: nothing known is replayed");
+        warn(&mut out, args.json, &text);
+    }
     let mut checker = Checker::new(&args, &module, &folders);
     let mut report = Report {
         target: show(&args.target),
@@ -169,6 +175,7 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         execs: Some(args.execs),
         time: None,
         plateau: None,
+        stop_at_finding: false,
         workers: args.workers,
         dict: None,
         coverage: CoverageArg::Target,

@@ -19,6 +19,7 @@ use crate::config::{self, CampaignConfig};
 use crate::error::{exit_code, io};
 use crate::report::Sink;
 use crate::report::plain::{Plain, plural};
+use crate::shell::quote_path;
 use crate::store::finding::repro_command;
 use crate::target::{Coverage, Module, Reset};
 
@@ -70,7 +71,11 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
     })?;
     sink.line("");
     sink.line("Replay it, make its input small, or fuzz on:");
-    let program = "cargo ";
+    // As it was begun: by cargo's alias, or from wherever the program lies.
+    let program = match std::env::var_os("CARGO_MANIFEST_DIR") {
+        Some(_) => "cargo ",
+        None => "",
+    };
     let target_text = target.to_string_lossy().into_owned();
     let repro = repro_command(&target_text, &finding);
     sink.line(&format!("    {program}{repro}"));
@@ -79,7 +84,9 @@ pub(super) fn run(args: DemoArgs) -> Result<u8> {
         repro.replacen(" repro ", " min ", 1)
     ));
     sink.line(&format!(
-        "    {program}sandglass fuzz {target_text} --time 30s"
+        "    {program}sandglass fuzz {} {} --fuel 1M --time 30s",
+        quote_path(&target),
+        quote_path(&out.join("corpus"))
     ));
     Ok(exit_code::FINE)
 }

@@ -99,10 +99,13 @@ pub(super) fn run(args: ExportArgs) -> Result<u8> {
         return corpus(&args, tool);
     }
     let [file] = &args.files[..] else {
-        bail!(
-            "{} files: expected one, a single finding or input",
-            args.files.len()
-        );
+        return Err(with_next(
+            format!(
+                "{} files: expected one, a single finding or input",
+                args.files.len()
+            ),
+            "the same command for each of them",
+        ));
     };
     let mut case = read_case(file, &module, &args.guest)?;
     if !case.needs_choices(&module) {

@@ -215,7 +215,7 @@ fn print(out: &mut Sink, inspection: &Inspection) {
         number(inspection.custom_bytes)
     ));
     out.line(&format!(
-        "debug information: lines {}, names {}; malloc and free: {}",
+        "debug information: lines {}, names {}; malloc exported: {}",
         yes(inspection.dwarf),
         yes(inspection.names),
         yes(inspection.malloc)

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::stderr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,19 +76,36 @@ impl Slow {
 }
 
 pub(super) fn run(args: MinArgs) -> Result<u8> {
+    if let (Some(out), 2..) = (&args.out, args.files.len()) {
+        return Err(with_next(
+            format!(
+                "--out {}: a place for one smaller input, and there are {}",
+                show(out),
+                args.files.len()
+            ),
+            "the same command without --out, or for each of them",
+        ));
+    }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
-    let case = read_case(&args.file, &module, &args.guest)?;
-    let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
+    for file in &args.files {
+        minimise_file(&args, &module, file)?;
+    }
+    Ok(exit_code::FINE)
+}
+
+fn minimise_file(args: &MinArgs, module: &Module, file: &Path) -> Result<()> {
+    let case = read_case(file, module, &args.guest)?;
+    let (target, limits) = exact_for(&case, module, &args.target, &args.guest)?;
     if let Some(choices) = &case.choices
         && (target.generator.is_some() || case.needs_choices(&target.module))
     {
-        return shrink_choices(&args, &case, choices, &target, &limits);
+        return shrink_choices(args, &case, choices, &target, &limits);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(&case));
     let (before, wanted, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(&target, &limits);
         let before = exact.replay(&case.input)?;
-        let wanted = wanted(&args, &case, &before)?;
+        let wanted = wanted(args, &case, &before)?;
         let mut progress = Progress::new("bytes", case.input.len());
         let found = minimise(&case.input, args.execs, &mut |input| {
             let holds = holds(&wanted, &exact.replay(input)?);
@@ -114,7 +131,7 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
     ));
     let command = repro_bare(&module.path, &out, &target.options);
     sink.line(&format!("    replay: {command}"));
-    Ok(exit_code::FINE)
+    Ok(())
 }
 
 /// The simplest choices with the same finding, and the input that the generator makes of them.
@@ -124,7 +141,7 @@ fn shrink_choices(
     choices: &ChoiceSequence,
     target: &Arc<Target>,
     limits: &Limits,
-) -> Result<u8> {
+) -> Result<()> {
     let (what, input, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(target, limits);
         let (before, shown) = exact.replay_choices(choices)?;
@@ -168,7 +185,7 @@ fn shrink_choices(
     }
     let command = repro_bare(&target.module.path, &out, &target.options);
     sink.line(&format!("    replay: {command}"));
-    Ok(exit_code::FINE)
+    Ok(())
 }
 
 /// Says now and then how small it has become, on standard error: an input that takes its time is run thousands of times.

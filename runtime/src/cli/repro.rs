@@ -13,7 +13,7 @@ use sandglass_sandbox::{Limits, on_guest_thread, use_baseline_cpu};
 use serde::Serialize;
 
 use super::args::{CpuArg, ReproArgs};
-use super::case::{Case, call, exact_for, read_case};
+use super::case::{Case, call, exact_for, read_case_of_any};
 use crate::config::reset;
 use crate::error::{OurFault, exit_code, io, printable, show, with_next};
 use crate::export::bundle;
@@ -55,10 +55,16 @@ pub(super) fn run(args: ReproArgs) -> Result<u8> {
     let cases = args
         .files
         .iter()
-        .map(|path| read_case(path, &module, &args.guest))
+        .map(|path| read_case_of_any(path, &module, &args.guest))
         .collect::<Result<Vec<Case>>>()?;
     let mut code = exit_code::FINE;
     for case in &cases {
+        if !args.json && is_of_another(case, &module) {
+            out.line(&format!(
+                "warning: {}: finding of another module; it is replayed under its limits, and may end otherwise",
+                show(&case.path)
+            ));
+        }
         let (target, limits) = exact_for(case, &module, &args.target, &args.guest)?;
         code = code.max(replay(&args, &mut out, case, (&target, limits), None)?);
     }
@@ -134,7 +140,9 @@ fn replay(
     }
     let record = case.record.as_ref();
     let is_same = |record: &&FindingRecord| {
-        record.limits == limits && record.sanitize_heap == target.options.sanitize_heap
+        record.target_hash == target.module.hash
+            && record.limits == limits
+            && record.sanitize_heap == target.options.sanitize_heap
     };
     if let Some(record) = record.filter(is_same) {
         let lines = replayed.ending.lines();
@@ -152,6 +160,12 @@ fn replay(
     } else {
         exit_code::FINE
     })
+}
+
+/// Whether it was found in another module: before a fault was mended, for example.
+fn is_of_another(case: &Case, module: &Module) -> bool {
+    let record = case.record.as_ref();
+    record.is_some_and(|record| record.target_hash != module.hash)
 }
 
 /// Writes the core dump.

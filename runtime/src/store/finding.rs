@@ -178,6 +178,7 @@ impl FindingFiles {
         for (file, bytes) in files {
             atomic::write_plain(&beside.join(file), &bytes, Durability::Machine)?;
         }
+        make_executable(&beside.join("repro"))?;
         atomic::rename_folder(&beside, &place)
     }
 
@@ -202,6 +203,18 @@ impl FindingFiles {
             quote_in_script(&self.target_path)
         )
     }
+}
+
+/// Lets a script be called by its name, where files have modes.
+fn make_executable(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(path, mode).map_err(|e| io(path, "make executable", &e))?;
+    }
+    let _ = path;
+    Ok(())
 }
 
 /// The files that we write into a folder.

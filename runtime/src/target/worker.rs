@@ -76,12 +76,15 @@ impl Worker {
         Ok(self)
     }
 
-    /// The fuel of each input, under this worker's limits.
+    /// The fuel of each input that is no finding, under this worker's limits.
     pub fn measure<'a>(&mut self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u64>> {
         let interest = Interest::new(self.target_probes(), 0);
-        inputs
-            .map(|input| Ok(self.run(1, Variant::Fast, input, &interest, false)?.fuel))
-            .collect()
+        let mut fuel = Vec::new();
+        for input in inputs {
+            let outcome = self.run(1, Variant::Fast, input, &interest, false)?;
+            fuel.extend((!outcome.exit.is_finding()).then_some(outcome.fuel));
+        }
+        Ok(fuel)
     }
 
     /// Sets the fuel limit of later executions.
