@@ -64,6 +64,50 @@ const ENDLESS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Programs that are endless enough: 60 functions, each of which calls the next one twice by `call`, and a loop whose turn is long
+/// before it branches.
+fn long() -> Vec<(&'static str, String, String)> {
+    let chain = |beside: &str, call: &dyn Fn(u32) -> String| {
+        let functions = (0..60).map(|n| {
+            let next = call(n + 1);
+            format!("(func $f{n} {next} {next})")
+        });
+        format!("{beside} {} (func $f60)", functions.collect::<String>())
+    };
+    let direct = chain("", &|n| format!("(call $f{n})"));
+    let names = (0..61).map(|n| format!("$f{n} ")).collect::<String>();
+    let table = format!("(type $t (func)) (table funcref (elem {names}))");
+    let indirect = chain(&table, &|n| {
+        format!("(call_indirect (type $t) (i32.const {n}))")
+    });
+    let work = "(drop (i32.const 1))".repeat(2_000);
+    let part = "(if (local.get 0) (then nop) (else nop))".repeat(20);
+    let call = |body: &str| body.to_owned();
+    vec![
+        ("calls without a cycle", direct, call("(call $f0)")),
+        (
+            "indirect calls without a cycle",
+            indirect,
+            call("(call $f0)"),
+        ),
+        (
+            "a switch at the end of a long turn",
+            String::new(),
+            format!("(block $out (loop $l {work} (br_table $l $out (i32.const 0))))"),
+        ),
+        (
+            "many decisions in a turn",
+            String::new(),
+            format!("(loop $l {part} (br $l))"),
+        ),
+        (
+            "much work in a call in a loop",
+            format!("(func $f {work})"),
+            call("(loop $l (call $f) (br $l))"),
+        ),
+    ]
+}
+
 #[test]
 fn endless_runs_are_stopped_near_their_limit() {
     let limits = Limits {
@@ -72,7 +116,10 @@ fn endless_runs_are_stopped_near_their_limit() {
         ..Limits::STANDARD
     };
     on_guest_thread(|| {
-        for (name, beside, body) in ENDLESS {
+        let endless = ENDLESS
+            .iter()
+            .map(|&(name, beside, body)| (name, beside.to_owned(), body.to_owned()));
+        for (name, beside, body) in endless.chain(long()) {
             let text = format!(
                 r#"(module
                      (memory (export "memory") 1)

@@ -51,7 +51,7 @@ fn what_is_learnt_agrees_with_the_annotation() {
             }
             written.extend(parent.nodes.iter().map(|n| (n.draw.site, n.draw.role)));
             let children = ChoicePlan::Zest {
-                parent: Arc::from(tape_of(&parent, |_| true)),
+                parent: Arc::from(tape_of(&parent, Reading::Whole, |_| true)),
                 seed,
                 first: 0,
                 count: MutationCount::Four,

@@ -188,3 +188,120 @@ fn memory_that_was_refused_is_of_the_run_alone() {
         }
     }
 }
+
+#[test]
+fn a_command_that_generates_too_is_a_command_unless_asked() {
+    let wasm = wat::parse_str(
+        r#"(module
+             (memory (export "memory") 1)
+             (func (export "_start") unreachable)
+             (func (export "sandglass_generate")))"#,
+    )
+    .expect("the guest assembles");
+    let program = |generator| {
+        let options = Options {
+            generator,
+            ..Options::default()
+        };
+        let program = Program::build(&wasm, Build::Fast, &options, None);
+        Arc::new(program.expect("it is accepted"))
+    };
+    let command = program(false);
+    assert_eq!(command.entry(), EntryKind::Command);
+    assert_eq!(program(true).entry(), EntryKind::Generator);
+    on_guest_thread(|| {
+        let mut sandbox = Sandbox::new(&command, &Limits::STANDARD).expect("it sets up");
+        let exit = sandbox.replay(b"").outcome.exit;
+        assert_eq!(exit, Exit::Trap(TrapKind::Unreachable));
+    });
+}
+
+/// Runs each input in every build, one after the other in the same instance.
+fn exits_in_every_build(text: &str, options: &Options, limits: &Limits, runs: &[(&[u8], Exit)]) {
+    let wasm = wat::parse_str(text).expect("the guest assembles");
+    on_guest_thread(|| {
+        for build in Build::ALL {
+            let program = Program::build(&wasm, build, options, None).expect("it is accepted");
+            let mut sandbox = Sandbox::new(&Arc::new(program), limits).expect("it sets up");
+            for (n, (input, expected)) in runs.iter().enumerate() {
+                let exit = sandbox.replay(input).outcome.exit;
+                assert_eq!(exit, *expected, "{build:?}, run {n}");
+                assert_eq!(sandbox.difference(), None, "{build:?}, run {n}");
+            }
+        }
+    });
+}
+
+/// Only a target gets room for inputs beside what it declares.
+#[test]
+fn a_command_grows_as_far_as_it_declares() {
+    let text = r#"(module
+        (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+        (memory (export "memory") 1 2)
+        (func (export "_start")
+          (if (i32.ne (memory.grow (i32.const 2)) (i32.const -1)) (then unreachable))
+          (if (i32.ne (memory.grow (i32.const 1)) (i32.const 1)) (then unreachable))
+          (if (i32.ne (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable))
+          (call $exit (i32.const 0))))"#;
+    let runs: [(&[u8], Exit); 2] = [(b"", Exit::Valid); 2];
+    exits_in_every_build(text, &Options::default(), &Limits::STANDARD, &runs);
+}
+
+#[test]
+fn all_memories_together_stay_within_the_limit() {
+    // The first one has 16 pages for the input, too. $c is refused, and so is more than 256 pages of all.
+    let text = r#"(module
+        (memory (export "memory") 1) (memory $b 1) (memory $c 1) (memory $d 1)
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+          (drop (memory.grow $b (i32.const 200)))
+          (drop (memory.grow $c (i32.const 200)))
+          (drop (memory.grow $d (i32.const 36)))
+          (drop (memory.grow $b (i32.const 1)))
+          (drop (memory.grow (i32.const 1)))
+          (i32.add
+            (i32.add (memory.size) (memory.size $b))
+            (i32.add (memory.size $c) (memory.size $d)))))"#;
+    let limits = Limits {
+        input_bytes: 16,
+        memory_bytes: 256 << 16,
+        ..Limits::STANDARD
+    };
+    let runs: [(&[u8], Exit); 2] = [(b"", Exit::HarnessError(256)); 2];
+    exits_in_every_build(text, &Options::default(), &limits, &runs);
+}
+
+/// The limit on virtual files is for what the guest writes and is given beside its input.
+#[test]
+fn an_input_that_is_a_file_finds_room() {
+    // Divides by zero when all 5,000 bytes are there.
+    let text = r#"(module
+        (import "wasi_snapshot_preview1" "path_open"
+          (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 2)
+        (data (i32.const 0) "input")
+        (data (i32.const 16) "\00\00\01\00\00\00\01\00")
+        (func (export "_start")
+          (if (call $open (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 5)
+                (i32.const 0) (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 8))
+            (then unreachable))
+          (if (call $read (i32.load (i32.const 8)) (i32.const 16) (i32.const 1) (i32.const 24))
+            (then unreachable))
+          (if (i32.ne (i32.load (i32.const 24)) (i32.const 5000)) (then return))
+          (if (i32.eq (i32.load8_u (i32.const 70535)) (i32.const 0x41))
+            (then (drop (i32.div_u (i32.const 1) (i32.const 0)))))))"#;
+    let options = Options {
+        args: vec!["guest".into(), "@@".into()],
+        files: vec![("/full".into(), vec![0; 700])],
+        ..Options::default()
+    };
+    let limits = Limits {
+        input_bytes: 8192,
+        file_bytes: 1000,
+        ..Limits::STANDARD
+    };
+    let large = [b'A'; 5000];
+    let arrived = Exit::Trap(TrapKind::DivideByZero);
+    let runs: [(&[u8], Exit); 3] = [(&large, arrived), (b"", Exit::Valid), (&large, arrived)];
+    exits_in_every_build(text, &options, &limits, &runs);
+}

@@ -290,60 +290,6 @@ fn a_long_chain_ends_among_the_rest() {
     assert!(below_rest > 2_000, "{below_rest}");
 }
 
-/// What our own code asks the host for a guest can ask for, too: that costs it its own profile.
-#[test]
-fn a_guest_may_say_anything_to_the_host() {
-    let ask = [0, 1, 16, 17, 1 << 20, (1 << 20) + 16, u32::MAX]
-        .map(|word| {
-            format!(
-                "(drop (call $ask (i32.const {word}) (i32.const {}) (i32.const {})))",
-                word % 5,
-                word / 16
-            )
-        })
-        .concat();
-    let text = format!(
-        r#"(module
-             (import "sandglass:host" "enter" (func $ask (param i32 i32 i32) (result i32)))
-             (memory (export "memory") 1)
-             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) {ask} (i32.const 0)))"#
-    );
-    let wasm = wat::parse_str(&text).unwrap();
-    let profiled = profile(&wasm);
-    assert_eq!(total(&profiled.profile.nodes), profiled.outcome.fuel);
-}
-
-/// A guest that puts what is no node where the next call looks for one, and then gives its frame to the
-/// host: all of that is refused, however slot and caller are cut.
-#[test]
-fn a_guest_cannot_make_up_nodes() {
-    let asks: String = (0..4096u32)
-        .map(|slot| {
-            let (caller, slot) = (20 + slot % 12, 16 * slot + 8);
-            format!("(drop (call $ask (i32.const {caller}) (i32.const 0) (i32.const {slot})))")
-        })
-        .collect();
-    let text = format!(
-        r#"(module
-             (import "sandglass:host" "enter" (func $ask (param i32 i32 i32) (result i32)))
-             (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-             (type $t (func (param i32)))
-             (memory (export "memory") 1)
-             (table funcref (elem $exit))
-             (func $leave (param i32) (return_call_indirect (type $t) (local.get 0) (i32.const 0)))
-             (func $once)
-             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (local $n i32)
-               (call $once)
-               (loop $l (br_if $l (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 500000))))
-               {asks}
-               (drop (call $ask (i32.const 16) (i32.const 0) (i32.const 65535)))
-               (call $once) (call $leave (i32.const 0)) (i32.const 0)))"#
-    );
-    let profiled = profile(&wat::parse_str(&text).unwrap());
-    assert_eq!(profiled.outcome.exit, Exit::ExitCode(0));
-    assert_eq!(total(&profiled.profile.nodes), profiled.outcome.fuel);
-}
-
 /// An allocator that never gives the same block twice, and asks itself for what is wanted elsewhere.
 const ALLOCATOR: &str = "
   (global $next (mut i32) (i32.const 1024))

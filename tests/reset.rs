@@ -245,3 +245,48 @@ fn one_byte_past_any_memory_is_a_trap() {
         }
     });
 }
+
+/// Writes to every second page of 4 KiB from the first MiB on: 8,064 of them. 7 when anything is left of a run.
+const SCATTERING: &str = r#"
+(module
+  (memory (export "memory") 1024)
+  (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (local $at i32)
+    (local.set $at (i32.const 0x100000))
+    (loop $next
+      (if (i32.load8_u (local.get $at)) (then (return (i32.const 7))))
+      (i32.store8 (local.get $at) (i32.const 1))
+      (local.set $at (i32.add (local.get $at) (i32.const 0x2000)))
+      (br_if $next (i32.lt_u (local.get $at) (i32.const 0x4000000))))
+    (i32.const 0)))
+"#;
+
+/// Pages that are apart from each other take two mappings each, and a process gets 65,530 of Linux.
+#[test]
+fn scattered_writes_are_gone_in_many_sandboxes_at_once() {
+    const SANDBOXES: usize = 5;
+    const ROUNDS: usize = 3;
+    let wasm = wat::parse_str(SCATTERING).expect("it assembles");
+    let limits = Limits {
+        input_bytes: 16,
+        ..Limits::STANDARD
+    };
+    on_guest_thread(|| {
+        let program =
+            Program::build(&wasm, Build::Fast, &Options::default(), None).expect("it is accepted");
+        let program = Arc::new(program);
+        let interest = Interest::new(program.probe_map().probes.len() as u32, 0);
+        let new = || Sandbox::new(&program, &limits).expect("it has no set-up");
+        let fresh = new().run(b"", &interest, true);
+        assert_eq!(fresh.exit, Exit::Valid);
+        let mut sandboxes = [(); SANDBOXES].map(|()| new());
+        for round in 0..ROUNDS {
+            for (n, sandbox) in sandboxes.iter_mut().enumerate() {
+                let outcome = sandbox.run(b"", &interest, true);
+                assert_eq!(outcome, fresh, "round {round}, sandbox {n}");
+            }
+        }
+        for (n, sandbox) in sandboxes.iter().enumerate() {
+            assert_eq!(sandbox.difference(), None, "sandbox {n}");
+        }
+    });
+}

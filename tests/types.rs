@@ -90,7 +90,7 @@ fn a_generator_is_given_strings_of_the_target() {
         let texts = made.input.split(|byte| *byte == b'\n');
         seen.extend(texts.map(<[u8]>::to_vec));
         // A child that changes nothing asks at the same places, so it makes the same.
-        let input = Arc::new(IndexedInput::new(0, &made.choices));
+        let input = Arc::new(IndexedInput::new(0, &made.choices, Reading::Whole));
         let same = Indexed::new(input, Reading::Whole, Rng::new(7));
         let drawing = Drawing::new(Source::Indexed(same), 1_000).with_paths();
         let again = run(drawing.with_strings(Some(strings.clone())));

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use sandglass_benches::println;
 use sandglass_engine::choice::indexed::IndexedInput;
-use sandglass_engine::choice::jqf::{TAPE_BYTES_MAX, tape_of};
+use sandglass_engine::choice::jqf::{Reading, TAPE_BYTES_MAX, tape_of};
 use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::choice::typed::TypeIntervals;
@@ -177,10 +177,10 @@ impl Kept {
     fn keep(&mut self, number: u64, choices: &ChoiceSequence, targeted: bool) {
         match targeted {
             true => (self.indexed).push((
-                IndexedInput::new(number, choices),
+                IndexedInput::new(number, choices, Reading::Whole),
                 TypeIntervals::new(choices),
             )),
-            false => self.tapes.push(tape_of(choices, |_| true)),
+            false => self.tapes.push(tape_of(choices, Reading::Whole, |_| true)),
         }
     }
 }

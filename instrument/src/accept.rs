@@ -44,7 +44,7 @@ pub enum Reason {
     Limit,
     /// Nothing to start, or something with the wrong type.
     Entry,
-    /// An export uses a name that instrumentation needs.
+    /// An import or export uses a name that instrumentation needs.
     ReservedName,
 }
 

@@ -8,7 +8,8 @@
 //! that are less than a red zone apart, as long as no call in between can give memory back. What every way to a place
 //! checked is checked there: ways that meet behind a block keep what they have in common.
 //!
-//! Operands are followed through straight code only: what a block hands on is unknown.
+//! Operands are followed through straight code only: what a block hands on is unknown. A local is what it is set to anywhere,
+//! and 0 as well if it may be read before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,7 @@ use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module};
 
 use crate::GRANULE_SHIFT;
 use crate::emit::{Place, nested};
+use crate::flow::catch_label;
 
 /// Bytes between two blocks at least: accesses from one base that are closer lie in one block.
 pub(crate) const RED_ZONE: u64 = 16;
@@ -137,7 +139,10 @@ pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> Che
         knows_locals: true,
     };
     let entry = func.entry_block();
-    walk.measure(entry);
+    let sets = walk.measure(entry).sets;
+    for local in Unset::find(func, &sets) {
+        walk.locals.insert(local, Value::Constant(0));
+    }
     for arg in &func.args {
         walk.locals.insert(*arg, Value::Unknown);
     }
@@ -289,11 +294,7 @@ impl Walk<'_> {
                 self.covered.clone_from(&before);
                 keep(&mut self.covered, &self.effects[&inner[0]]);
                 for catch in catches {
-                    let (ir::TryTableCatch::Catch { label, .. }
-                    | ir::TryTableCatch::CatchRef { label, .. }
-                    | ir::TryTableCatch::CatchAll { label }
-                    | ir::TryTableCatch::CatchAllRef { label }) = catch;
-                    self.branch(*label);
+                    self.branch(catch_label(catch));
                 }
             }
             _ => {}
@@ -332,32 +333,10 @@ impl Walk<'_> {
 
     /// Follows the branches of an operator.
     fn branches(&mut self, instr: &Instr) {
-        match instr {
-            Instr::Br(ir::Br { block })
-            | Instr::BrIf(ir::BrIf { block })
-            | Instr::BrOnNull(ir::BrOnNull { block })
-            | Instr::BrOnNonNull(ir::BrOnNonNull { block })
-            | Instr::BrOnCast(ir::BrOnCast { block, .. })
-            | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => self.branch(*block),
-            Instr::BrTable(ir::BrTable { blocks, default }) => {
-                for block in blocks.iter().chain([default]) {
-                    self.branch(*block);
-                }
-            }
-            _ => {}
+        for target in targets(instr) {
+            self.branch(target);
         }
-        self.is_dead |= matches!(
-            instr,
-            Instr::Br(_)
-                | Instr::BrTable(_)
-                | Instr::Return(_)
-                | Instr::Unreachable(_)
-                | Instr::Throw(_)
-                | Instr::ThrowRef(_)
-                | Instr::ReturnCall(_)
-                | Instr::ReturnCallIndirect(_)
-                | Instr::ReturnCallRef(_)
-        );
+        self.is_dead |= leaves(instr);
     }
 
     fn access(&mut self, access: Access, place: Place, is_ours: bool) {
@@ -522,6 +501,136 @@ impl Walk<'_> {
     }
 }
 
+/// Where an operator may branch to.
+fn targets(instr: &Instr) -> BTreeSet<InstrSeqId> {
+    match instr {
+        Instr::Br(ir::Br { block })
+        | Instr::BrIf(ir::BrIf { block })
+        | Instr::BrOnNull(ir::BrOnNull { block })
+        | Instr::BrOnNonNull(ir::BrOnNonNull { block })
+        | Instr::BrOnCast(ir::BrOnCast { block, .. })
+        | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => BTreeSet::from([*block]),
+        Instr::BrTable(ir::BrTable { blocks, default }) => {
+            blocks.iter().chain([default]).copied().collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Does control never go on behind an operator?
+fn leaves(instr: &Instr) -> bool {
+    matches!(
+        instr,
+        Instr::Br(_)
+            | Instr::BrTable(_)
+            | Instr::Return(_)
+            | Instr::Unreachable(_)
+            | Instr::Throw(_)
+            | Instr::ThrowRef(_)
+            | Instr::ReturnCall(_)
+            | Instr::ReturnCallIndirect(_)
+            | Instr::ReturnCallRef(_)
+    )
+}
+
+/// Which locals are set on every way to a place.
+struct Unset<'a> {
+    func: &'a LocalFunction,
+    /// Those that are set anywhere, numbered.
+    numbers: BTreeMap<LocalId, usize>,
+    /// Which of them are set here; nothing where nobody comes.
+    set: Option<Vec<bool>>,
+    /// The same wherever a sequence that is being walked is left by a branch.
+    leaving: BTreeMap<InstrSeqId, Vec<bool>>,
+    found: BTreeSet<LocalId>,
+}
+
+impl Unset<'_> {
+    /// Locals of `func` that may be read before they are set; `sets` are those that it sets.
+    fn find(func: &LocalFunction, sets: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
+        let mut unset = Unset {
+            func,
+            numbers: sets.iter().copied().zip(0..).collect(),
+            set: Some(vec![false; sets.len()]),
+            leaving: BTreeMap::new(),
+            found: BTreeSet::new(),
+        };
+        unset.sequence(func.entry_block());
+        unset.found
+    }
+
+    fn sequence(&mut self, id: InstrSeqId) {
+        let func = self.func;
+        for (instr, _) in &func.block(id).instrs {
+            let inner = nested(instr);
+            if !inner.is_empty() {
+                self.blocks(instr, &inner);
+                continue;
+            }
+            for target in targets(instr) {
+                self.branch(target);
+            }
+            if leaves(instr) {
+                self.set = None;
+            }
+            let Some(set) = &mut self.set else { continue };
+            match instr {
+                Instr::LocalGet(ir::LocalGet { local }) => {
+                    let number = self.numbers.get(local);
+                    if !number.is_some_and(|number| set[*number]) {
+                        self.found.insert(*local);
+                    }
+                }
+                Instr::LocalSet(ir::LocalSet { local })
+                | Instr::LocalTee(ir::LocalTee { local }) => set[self.numbers[local]] = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn blocks(&mut self, instr: &Instr, inner: &[InstrSeqId]) {
+        if let Instr::TryTable(ir::TryTable { catches, .. }) = instr {
+            for catch in catches {
+                self.branch(catch_label(catch));
+            }
+        }
+        let before = self.set.take();
+        let mut after: Option<Vec<bool>> = None;
+        for seq in inner {
+            self.set.clone_from(&before);
+            self.sequence(*seq);
+            let left = self.leaving.remove(seq);
+            // To where it begins; whoever comes back has set more.
+            let by_branch = left.filter(|_| !matches!(instr, Instr::Loop(_)));
+            for way in [by_branch, self.set.take()].into_iter().flatten() {
+                match &mut after {
+                    Some(after) => both(after, &way),
+                    None => after = Some(way),
+                }
+            }
+        }
+        self.set = after;
+    }
+
+    /// Somebody may go from here to the end of `to`, or to its start if that is a loop.
+    fn branch(&mut self, to: InstrSeqId) {
+        let Some(set) = &self.set else { return };
+        match self.leaving.get_mut(&to) {
+            Some(left) => both(left, set),
+            None => {
+                self.leaving.insert(to, set.clone());
+            }
+        }
+    }
+}
+
+/// Keeps what is set in the other one, too.
+fn both(set: &mut [bool], other: &[bool]) {
+    set.iter_mut()
+        .zip(other)
+        .for_each(|(set, other)| *set &= other);
+}
+
 /// Frames stay frames under constant offsets and alignment; under others, they are moved.
 fn combined(op: BinaryOp, left: Value, right: Value) -> Value {
     use Value::{Constant, Frame, Moved, Unknown};
@@ -648,6 +757,42 @@ mod tests {
             (&freed_and_thrown, 3),
         ] {
             assert_eq!(count("", body).0, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn locals_that_may_be_read_before_they_are_set_may_be_null() {
+        let count = |body: &str, set: &str| {
+            let read = "(drop (i32.load (local.get $l)))";
+            let body = body.replace("SET", set).replace("READ", read);
+            count("(local $l i32)", &body).0
+        };
+        for set in [
+            "(local.set $l (i32.const 2048))",
+            "(local.set $l (i32.sub (global.get $sp) (i32.const 16)))",
+        ] {
+            for body in [
+                "SET READ",
+                "(if (local.get $q) (then SET) (else SET)) READ",
+                "(if (local.get $q) (then SET) (else (return))) READ",
+                "(block SET (br_if 0 (local.get $q)) (call $other)) READ",
+                "(loop SET (br_if 0 (local.get $q))) READ",
+                "SET (loop READ SET (br_if 0 (local.get $q)))",
+                "SET (block $c (try_table (catch $tag $c) (call $other))) READ",
+            ] {
+                assert_eq!(count(body, set), 0, "{body} {set}");
+            }
+            for body in [
+                "READ",
+                "READ SET",
+                "(if (local.get $q) (then SET)) READ",
+                "(block (br_if 0 (local.get $q)) SET) READ",
+                "(block (block (br_table 0 1 (local.get $q))) SET) READ",
+                "(loop READ SET (br_if 0 (local.get $q)))",
+                "(block $c (try_table (catch $tag $c) (call $other) SET)) READ",
+            ] {
+                assert_eq!(count(body, set), 1, "{body} {set}");
+            }
         }
     }
 

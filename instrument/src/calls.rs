@@ -20,12 +20,15 @@ pub(crate) struct CallGraph {
     indirect_throws: bool,
     drawing: BTreeSet<FunctionId>,
     indirect_draws: bool,
+    /// All functions of the module, those that are called before those that call them; in a cycle in any order.
+    order: Vec<FunctionId>,
+    graph: Graph,
 }
 
 impl CallGraph {
     pub(crate) fn new(module: &Module) -> CallGraph {
         let graph = Graph::new(module);
-        let recursive = graph.recursive();
+        let (recursive, order) = graph.recursive();
         let throwing = if module.tags.iter().next().is_some() {
             graph.reaching(graph.throws.clone())
         } else {
@@ -45,7 +48,20 @@ impl CallGraph {
             indirect_throws,
             drawing,
             indirect_draws,
+            order,
+            graph,
         }
+    }
+
+    /// The module's own functions, each after those that it calls; in a cycle of calls in any order.
+    pub(crate) fn callees_first(&self) -> &[FunctionId] {
+        &self.order
+    }
+
+    /// Whom an indirect call of this function may reach.
+    pub(crate) fn called_indirectly(&self, func: FunctionId) -> impl Iterator<Item = FunctionId> {
+        let signatures = self.graph.indirect.get(&func).into_iter().flatten();
+        signatures.flat_map(|signature| self.graph.by_signature[*signature].iter().copied())
     }
 
     /// May a call of `func` be active twice at once?
@@ -207,12 +223,13 @@ impl Graph {
         found.into_iter().collect()
     }
 
-    /// Tarjan's algorithm without recursion: functions in a cycle of calls.
-    fn recursive(&self) -> BTreeSet<FunctionId> {
+    /// Tarjan's algorithm without recursion: functions in a cycle of calls, and the module's own functions, those that are called
+    /// first.
+    fn recursive(&self) -> (BTreeSet<FunctionId>, Vec<FunctionId>) {
         let mut order: BTreeMap<FunctionId, (u32, u32)> = BTreeMap::new(); // index, low link
         let mut stack: Vec<FunctionId> = Vec::new();
         let mut on_stack: BTreeSet<FunctionId> = BTreeSet::new();
-        let mut found = BTreeSet::new();
+        let (mut found, mut done) = (BTreeSet::new(), Vec::new());
         for &root in self.callees.keys() {
             if order.contains_key(&root) {
                 continue;
@@ -258,13 +275,15 @@ impl Graph {
                     for member in &component {
                         on_stack.remove(member);
                     }
+                    let own = component.iter().filter(|f| self.callees.contains_key(f));
+                    done.extend(own);
                     if component.len() > 1 {
                         found.extend(component);
                     }
                 }
             }
         }
-        found
+        (found, done)
     }
 
     /// Functions from which one of these can be reached, and these; a handler on the way is not

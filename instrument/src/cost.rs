@@ -18,7 +18,7 @@ use walrus::ir::{Instr, InstrLocId};
 use wasmparser::{BinaryReaderError, Operator, Parser, Payload};
 
 /// The version of the cost models; part of every recorded fuel figure.
-pub const COST_VERSION: u32 = 1;
+pub const COST_VERSION: u32 = 2;
 
 /// Bytes of a bulk operation that cost one unit of fuel, as a shift.
 pub(crate) const BULK_SHIFT: i32 = 3;

@@ -11,24 +11,66 @@
 //! which a run can end is known, too, so that the host can take it off again.
 
 use std::collections::BTreeMap;
-use walrus::LocalFunction;
 use walrus::ir::{self, Instr, InstrLocId, InstrSeqId};
+use walrus::{FunctionId, LocalFunction};
 
 use crate::calls::CallGraph;
 use crate::cost::Costs;
 use crate::emit::Place;
 use crate::probes::ArmKind;
 
+/// What comes after a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    /// A decision.
+    Decides(Place),
+    /// The caller.
+    Returns,
+    /// Nothing of this function: a trap, or an exception.
+    Dies,
+}
+
+/// What runs between two decisions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Fuel, the decision that ends it included.
+    pub(crate) weight: u64,
+    /// The least that functions called in it have used and not spent.
+    pub(crate) left: u64,
+    pub(crate) end: End,
+}
+
+impl Segment {
+    /// One that ends so, and has done nothing yet but what costs this.
+    fn ending(end: End, weight: u64) -> Segment {
+        Segment {
+            weight,
+            left: 0,
+            end,
+        }
+    }
+
+    /// The same behind something that costs so much.
+    fn after(self, cost: u64) -> Segment {
+        Segment {
+            weight: self.weight + cost,
+            ..self
+        }
+    }
+}
+
 /// An arm of a decision.
 #[derive(Clone, Debug)]
 pub(crate) struct Arm {
     pub(crate) kind: ArmKind,
-    /// Fuel from here to the next decision, that one included.
-    pub(crate) weight: u64,
+    /// What runs from here on.
+    pub(crate) segment: Segment,
     /// Does control go back to the head of a loop?
     pub(crate) back: bool,
     /// Does it spend from the budget? All that go back do.
     pub(crate) ticks: bool,
+    /// How much: see `spending`.
+    pub(crate) spends: u64,
 }
 
 /// A place where control flow decides.
@@ -39,11 +81,18 @@ pub(crate) struct Decision {
     pub(crate) arms: Vec<Arm>,
 }
 
+impl Decision {
+    /// Is it a `br_table` that spends? It does so once, whichever arm it takes.
+    pub(crate) fn is_spending_switch(&self) -> bool {
+        let is_switch = (self.arms.last()).is_some_and(|arm| arm.kind == ArmKind::Default);
+        is_switch && self.arms.iter().any(|arm| arm.ticks)
+    }
+}
+
 /// The decisions of one function.
-#[derive(Default)]
 pub(crate) struct Flow {
-    /// Fuel of the first segment.
-    pub(crate) entry_weight: u64,
+    /// The first segment.
+    pub(crate) entry: Segment,
     /// By sequence and position in it.
     pub(crate) decisions: BTreeMap<Place, Decision>,
     /// Operators at which a run can end, or call what ends it: offset in the original file, and the
@@ -54,14 +103,24 @@ pub(crate) struct Flow {
 /// Where an arm leads, while loops are still being measured.
 #[derive(Clone, Copy)]
 enum Goal {
-    Known(u64),
+    Known(Segment),
     Head(InstrSeqId),
+}
+
+/// The least that functions have used and not spent when they return.
+#[derive(Clone, Copy)]
+pub(crate) struct Left<'a> {
+    /// By whom is called directly.
+    pub(crate) of: &'a BTreeMap<FunctionId, u64>,
+    /// All whom indirect calls may reach.
+    pub(crate) indirect: u64,
 }
 
 struct Walk<'a> {
     func: &'a LocalFunction,
     calls: &'a CallGraph,
     costs: &'a Costs,
+    left: Left<'a>,
     /// Fuel of what follows a branch to a block that is open.
     exits: BTreeMap<InstrSeqId, Goal>,
     /// Arms that wait for the fuel of a loop's first segment.
@@ -69,33 +128,45 @@ struct Walk<'a> {
     flow: Flow,
 }
 
-/// Finds the decisions of `func` and weighs its segments. Recursion follows the nesting of
-/// blocks, which `accept` bounds.
-pub(crate) fn analyse(func: &LocalFunction, calls: &CallGraph, costs: &Costs) -> Flow {
+/// Finds the decisions of `func` and weighs its segments; `left` is what those that it calls leave unspent. Recursion
+/// follows the nesting of blocks, which `accept` bounds.
+pub(crate) fn analyse(
+    func: &LocalFunction,
+    calls: &CallGraph,
+    costs: &Costs,
+    left: Left<'_>,
+) -> Flow {
+    let returns = Segment::ending(End::Returns, 0);
     let mut walk = Walk {
         func,
         calls,
         costs,
+        left,
         exits: BTreeMap::new(),
         waiting: BTreeMap::new(),
-        flow: Flow::default(),
+        flow: Flow {
+            entry: returns,
+            decisions: BTreeMap::new(),
+            rests: Vec::new(),
+        },
     };
     let entry = func.entry_block();
-    walk.exits.insert(entry, Goal::Known(0));
-    walk.flow.entry_weight = walk.sequence(entry, 0);
+    walk.exits.insert(entry, Goal::Known(returns));
+    walk.flow.entry = walk.sequence(entry, returns);
     debug_assert!(walk.waiting.is_empty());
     walk.flow
 }
 
 impl Walk<'_> {
-    /// Weighs a sequence from its end to its start; `after` is the fuel of what follows it.
-    /// Returns the fuel of the segment that begins at its first operator.
-    fn sequence(&mut self, id: InstrSeqId, after: u64) -> u64 {
+    /// Weighs a sequence from its end to its start; `after` is what follows it.
+    /// Returns the segment that begins at its first operator.
+    fn sequence(&mut self, id: InstrSeqId, after: Segment) -> Segment {
         let func = self.func;
         let mut ahead = after;
         for (position, (instr, loc)) in func.block(id).instrs.iter().enumerate().rev() {
             let at = (id, position);
             let cost = self.costs.of(instr, *loc);
+            let decides = Segment::ending(End::Decides(at), cost);
             match instr {
                 Instr::Block(ir::Block { seq }) => {
                     self.exits.insert(*seq, Goal::Known(ahead));
@@ -110,7 +181,7 @@ impl Walk<'_> {
                             .decisions
                             .get_mut(&decision)
                             .expect("it was recorded");
-                        decision.arms[arm].weight = ahead;
+                        decision.arms[arm].segment = ahead;
                     }
                 }
                 Instr::TryTable(ir::TryTable { seq, catches }) => {
@@ -138,7 +209,7 @@ impl Walk<'_> {
                             (ArmKind::Else, Goal::Known(otherwise)),
                         ],
                     );
-                    ahead = cost;
+                    ahead = decides;
                 }
                 Instr::BrIf(ir::BrIf { block }) => {
                     let taken = self.exits[block];
@@ -150,7 +221,7 @@ impl Walk<'_> {
                             (ArmKind::NotTaken, Goal::Known(ahead)),
                         ],
                     );
-                    ahead = cost;
+                    ahead = decides;
                 }
                 Instr::BrTable(ir::BrTable { blocks, default }) => {
                     let slots = blocks
@@ -160,39 +231,49 @@ impl Walk<'_> {
                     let mut arms = slots.collect::<Vec<_>>();
                     arms.push((ArmKind::Default, self.exits[default]));
                     self.decide(at, *loc, arms);
-                    ahead = cost;
+                    ahead = decides;
                 }
                 Instr::Br(ir::Br { block }) => {
                     ahead = match self.exits[block] {
-                        Goal::Known(fuel) => fuel + cost,
+                        Goal::Known(segment) => segment.after(cost),
                         head => {
                             self.decide(at, *loc, vec![(ArmKind::BackEdge, head)]);
-                            cost
+                            decides
                         }
                     };
                 }
                 Instr::Return(_)
                 | Instr::ReturnCall(_)
                 | Instr::ReturnCallIndirect(_)
-                | Instr::ReturnCallRef(_)
-                | Instr::Throw(_)
-                | Instr::ThrowRef(_) => ahead = cost,
-                Instr::Unreachable(_) => ahead = 0,
+                | Instr::ReturnCallRef(_) => ahead = Segment::ending(End::Returns, cost),
+                Instr::Throw(_) | Instr::ThrowRef(_) => ahead = Segment::ending(End::Dies, cost),
+                Instr::Unreachable(_) => ahead = Segment::ending(End::Dies, 0),
                 _ if loc.is_default() => {}
                 _ if self.calls.may_throw(instr) => {
                     self.decide(at, *loc, vec![(ArmKind::Returned, Goal::Known(ahead))]);
-                    ahead = cost;
+                    ahead = decides;
+                    ahead.left = self.left_by(instr);
                 }
                 _ => {
-                    if ahead > 0 && can_end(instr) {
-                        let rest = u32::try_from(ahead).unwrap_or(u32::MAX);
+                    if ahead.weight > 0 && can_end(instr) {
+                        let rest = u32::try_from(ahead.weight).unwrap_or(u32::MAX);
                         self.flow.rests.push((loc.data(), rest));
                     }
-                    ahead += cost;
+                    ahead = ahead.after(cost);
+                    ahead.left = ahead.left.saturating_add(self.left_by(instr));
                 }
             }
         }
         ahead
+    }
+
+    /// What a call leaves unspent at least.
+    fn left_by(&self, instr: &Instr) -> u64 {
+        match instr {
+            Instr::Call(ir::Call { func }) => self.left.of.get(func).copied().unwrap_or(0),
+            Instr::CallIndirect(_) | Instr::CallRef(_) => self.left.indirect,
+            _ => 0,
+        }
     }
 
     fn decide(&mut self, at: (InstrSeqId, usize), loc: InstrLocId, arms: Vec<(ArmKind, Goal)>) {
@@ -201,19 +282,21 @@ impl Walk<'_> {
             .into_iter()
             .enumerate()
             .map(|(index, (kind, goal))| match goal {
-                Goal::Known(weight) => Arm {
+                Goal::Known(segment) => Arm {
                     kind,
-                    weight,
+                    segment,
                     back: false,
                     ticks: false,
+                    spends: 0,
                 },
                 Goal::Head(head) => {
                     self.waiting.entry(head).or_default().push((at, index));
                     Arm {
                         kind,
-                        weight: 0,
+                        segment: Segment::ending(End::Dies, 0),
                         back: true,
                         ticks: true,
+                        spends: 0,
                     }
                 }
             });

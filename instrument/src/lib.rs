@@ -34,6 +34,7 @@ mod nans;
 mod passes;
 pub mod printable;
 mod probes;
+mod spending;
 pub mod symbols;
 pub mod tokens;
 
@@ -67,19 +68,20 @@ use passes::{
     blocks, compares, dependence, depth, edges, entry, exits, fuel, globals, heap, heap_room,
     heap_wrap, marks, paths, profile, trace,
 };
+use spending::Spending;
 
 /// Module name of the imports that instrumented modules have of the host.
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 23;
+pub const PASS_VERSION: u32 = 24;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
     "LLVMFuzzerTestOneInput",
     "sandglass_property",
-    GENERATOR_ENTRY,
     "_start",
+    GENERATOR_ENTRY,
 ];
 
 /// The entry point of generators.
@@ -242,7 +244,9 @@ impl Instrumenter {
             }
         }
         if self.probes.entry {
-            entry::make_room(&mut self.module);
+            if !self.probes.generator {
+                entry::make_room(&mut self.module);
+            }
             if let Some(allocator) = &self.allocator {
                 heap_room::export(&mut self.module, allocator);
             }
@@ -268,6 +272,10 @@ impl Instrumenter {
             }
         }
         let arms = self.count_arms(&graph);
+        let spending = match self.probes.ticks {
+            true => Spending::new(&self.module, &graph, &self.costs),
+            false => Spending::default(),
+        };
         let probe_count = self.functions.len() as u32 + arms.iter().sum::<u32>();
         let function_count = self.module.funcs.iter().count() as u32;
         let layout = Layout::new(
@@ -335,7 +343,11 @@ impl Instrumenter {
                 self.module.funcs.get(id).kind.unwrap_local(),
                 &graph,
                 &self.costs,
+                spending.left_in(id, &graph),
             );
+            let recursive = graph.is_recursive(id);
+            let ticks = (recursive || spending.is_heavy(id)) && self.probes.ticks;
+            let left = spending::plan(&mut flow, ticks);
             if !self.probes.ticks {
                 flow.decisions
                     .values_mut()
@@ -346,19 +358,18 @@ impl Instrumenter {
                 map.rests.append(&mut flow.rests);
             }
             let arms_start = self.functions.len() as u32 + arm_probes.len() as u32;
-            let recursive = graph.is_recursive(id);
             map.probes.push(Probe {
                 function: index,
                 offset: self.entry_offset(id),
                 kind: ArmKind::Entry,
-                weight: clamp(flow.entry_weight),
+                weight: clamp(flow.entry.weight),
             });
             for (_, decision) in edges::arms_in_order(&flow) {
                 arm_probes.extend(decision.arms.iter().map(|arm| Probe {
                     function: index,
                     offset: decision.offset,
                     kind: arm.kind,
-                    weight: clamp(arm.weight),
+                    weight: clamp(arm.segment.weight),
                 }));
             }
             let arms_end = self.functions.len() as u32 + arm_probes.len() as u32;
@@ -390,7 +401,6 @@ impl Instrumenter {
                 code
             };
             if self.probes.counts || self.probes.ticks {
-                let ticks = recursive && self.probes.ticks;
                 edges::instrument(
                     &mut self.module,
                     id,
@@ -400,7 +410,8 @@ impl Instrumenter {
                     ticks,
                     &landing,
                 );
-                fuel::keep_in_step(&mut self.module, id, purse, &fuel);
+                let left = Some(left).filter(|left| *left > 0 && spending.is_heavy(id));
+                fuel::keep_in_step(&mut self.module, id, purse, &fuel, left);
             }
             if let (Some(enter), Some(tally)) = (enter, &tally) {
                 profile::instrument(&mut self.module, id, tally, enter);
@@ -475,6 +486,7 @@ impl Instrumenter {
                 self.module.funcs.get(id).kind.unwrap_local(),
                 graph,
                 &self.costs,
+                Spending::default().left_in(id, graph),
             );
             flow.decisions.values().map(|d| d.arms.len() as u32).sum()
         });

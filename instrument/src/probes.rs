@@ -81,7 +81,7 @@ impl Probes {
         ..Probes::FAST
     };
     /// The build for guidances that look at no coverage: only limits and exits. A budget is spent at
-    /// back edges and in recursive functions alone, so a run may go on a little beyond its fuel.
+    /// back edges and by functions that recurse or can do much, so a run may go on a little beyond its fuel.
     pub const PLAIN: Probes = Probes {
         counts: false,
         ..Probes::FAST

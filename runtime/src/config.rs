@@ -31,7 +31,7 @@ use crate::target::{
 };
 
 /// Threads at most: beyond it somebody mistyped.
-const WORKERS_MAX: usize = 256;
+pub(crate) const WORKERS_MAX: usize = 256;
 
 /// A dictionary's size at most.
 const DICT_BYTES_MAX: u64 = 16 << 20;

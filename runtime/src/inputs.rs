@@ -110,14 +110,18 @@ pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     if !meta.is_file() {
         anyhow::bail!("{}: not a regular file", show(path));
     }
-    match read_bounded(path, bytes_max).map_err(|e| io(path, "read", &e))? {
-        Some(bytes) => Ok(bytes),
-        None => anyhow::bail!(
+    let read = match meta.len() {
+        // Not even as far as it may: most of a file with holes is not there.
+        bytes if bytes > bytes_max => None,
+        _ => read_bounded(path, bytes_max).map_err(|e| io(path, "read", &e))?,
+    };
+    read.ok_or_else(|| {
+        anyhow::anyhow!(
             "{}: has {} bytes, expected at most {bytes_max}",
             show(path),
             meta.len()
-        ),
-    }
+        )
+    })
 }
 
 struct Reading {

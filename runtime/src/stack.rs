@@ -82,7 +82,7 @@ const GENERIC: [&str; 43] = [
 /// The key of a finding. `frames` may be empty (no stack was recovered): then
 /// the key depends on the exit and its site.
 pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
-    let mut texts = vec![exit_text(exit)];
+    let mut texts = vec![cause(exit)];
     let mut add = |text: &str| texts.push(text.to_owned());
     match exit {
         // Where the fuel ran out is an accident; who called the loop is not.
@@ -107,6 +107,14 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
         }),
     }
     hashed(&texts)
+}
+
+/// How it ended, as far as that is of the bug: a harness may return what it made of its input.
+fn cause(exit: Exit) -> String {
+    match exit {
+        Exit::HarnessError(_) => "harness error".to_owned(),
+        _ => exit_text(exit),
+    }
 }
 
 fn hashed(texts: &[String]) -> StackKey {
@@ -135,11 +143,16 @@ pub struct Ending {
 impl Ending {
     /// The key of the finding. A memory error is that of the block that it is about, too: one
     /// loop may overflow what many callers give it. A failed check is that of its name and place:
-    /// optimisation may leave the calls of many handlers one line.
+    /// optimisation may leave the calls of many handlers one line. If the line about it is not our handler's,
+    /// its numbers are left out: they may be of the input.
     pub fn key(&self, exit: Exit, site: u32) -> StackKey {
         let StackKey(access) = key(exit, site, &self.frames);
         if let Some(Said::Undefined { what, place }) = &self.said {
-            let hash = blake3::hash(format!("{what} at {place}").as_bytes());
+            let mut text = format!("{what} at {place}");
+            if !self.frames.iter().any(is_handler) {
+                text = without_numbers(&text);
+            }
+            let hash = blake3::hash(text.as_bytes());
             let check = hash.as_bytes()[..8].try_into().expect("eight bytes");
             return StackKey(access ^ u64::from_le_bytes(check));
         }
@@ -367,6 +380,32 @@ fn is_generic(frame: &Frame) -> bool {
     })
 }
 
+/// Whether it is of `sdk/c/undefined.c`, which says what the compiler knew.
+fn is_handler(frame: &Frame) -> bool {
+    frame.function.starts_with("sandglass_undefined_")
+}
+
+/// The text with `#` for each number: its sign, its digits, and the letters and points right behind them, as in
+/// `-0x1f` and `1.5e9`.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_number = false;
+    for c in text.chars() {
+        let goes_on = in_number && (c.is_ascii_alphanumeric() || c == '.');
+        if c.is_ascii_digit() && !in_number {
+            if out.ends_with('-') {
+                out.pop();
+            }
+            out.push('#');
+        }
+        in_number = goes_on || c.is_ascii_digit();
+        if !in_number {
+            out.push(c);
+        }
+    }
+    out
+}
+
 fn name(frame: &Frame) -> String {
     frame.function.clone()
 }
@@ -501,6 +540,36 @@ mod tests {
             key(&ending("signed integer overflow", "a.c:3:5"))
         );
         assert_ne!(key(&one), key(&ending("shift out of bounds", "a.c:3:9")));
+    }
+
+    #[test]
+    fn what_a_harness_returns_does_not_make_another_bug() {
+        let key = |value| key(Exit::HarnessError(value), 1, &[]);
+        assert_eq!(key(7), key(-416));
+        assert_ne!(key(7), super::key(TRAP, 1, &[]));
+        let title = title(Exit::HarnessError(-416), &[]);
+        assert_eq!(title, "harness error: returned -416, expected 0 or -1");
+    }
+
+    #[test]
+    fn numbers_that_a_target_says_itself_do_not_make_another_bug() {
+        let key = |what: &str| {
+            let ending = Ending {
+                frames: frames(&[("parse", 3)]),
+                said: Some(Said::Undefined {
+                    what: what.into(),
+                    place: "a.c:3:9".into(),
+                }),
+                ..Ending::default()
+            };
+            ending.key(TRAP, 1)
+        };
+        let one = key("index 12 out of bounds");
+        for same in ["index 7 out of bounds", "index -0x1f out of bounds"] {
+            assert_eq!(one, key(same), "{same}");
+        }
+        assert_ne!(one, key("shift by 12"));
+        assert_eq!(without_numbers("-1.5e9 < a2: 07-3"), "# < a#: ##");
     }
 
     #[test]

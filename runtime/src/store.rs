@@ -15,7 +15,8 @@
 //!
 //! Whatever kills us, the folder resumes: files are whole or absent, findings
 //! are forced to disk at once, and everything after the last checkpoint is
-//! repeated and comes out the same. This module decides nothing and knows
+//! repeated and comes out the same. Files that are not ours stay where they
+//! are, whatever their names. This module decides nothing and knows
 //! neither the engine's state (an opaque value) nor how inputs are run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,10 +32,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::error::{io, show, with_next};
 use crate::event::Event;
 use crate::inputs::read_file;
+use crate::shell::{quote, quote_path};
 
 pub mod atomic;
 pub mod event_log;
 pub mod finding;
+mod folder;
 pub mod format;
 pub mod record;
 pub mod status;
@@ -45,19 +48,6 @@ use finding::FindingFiles;
 use format::Header;
 use record::Record;
 use status::Status;
-
-/// What a campaign folder may hold before we call it ours.
-const NAMES: [&str; 9] = [
-    "campaign.toml",
-    "checkpoint",
-    "choices",
-    "corpus",
-    "events.jsonl",
-    "findings",
-    "lock",
-    "status.json",
-    "tmp",
-];
 
 /// An open campaign folder. Nobody else can open it while this lives.
 #[derive(Debug)]
@@ -102,7 +92,8 @@ pub fn open(root: &Path) -> Result<Opened> {
         );
     }
     if root.exists() {
-        refuse_foreign(root)?;
+        folder::refuse_foreign(root)?;
+        folder::refuse_strange(root)?;
     }
     for folder in [
         root.to_owned(),
@@ -113,32 +104,30 @@ pub fn open(root: &Path) -> Result<Opened> {
         fs::create_dir_all(&folder).map_err(|e| io(&folder, "create the folder", &e))?;
     }
     let lock = lock(root)?;
-    empty_tmp(&root.join("tmp"))?;
+    let record = read_record(root)?;
+    folder::empty_tmp(&root.join("tmp"))?;
     Ok(Opened {
         root: root.to_owned(),
         lock,
-        record: read_record(root)?,
+        record,
     })
 }
 
 /// The record of a campaign folder; `None` if there is none.
 pub fn read_record(root: &Path) -> Result<Option<Record>> {
     let path = root.join("campaign.toml");
-    if fs::metadata(&path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+    let failed = |why: String| with_next(why, again(root, None));
+    let Some(bytes) = read_own(&path, RECORD_BYTES_MAX).map_err(|e| failed(e.to_string()))? else {
         return Ok(None);
-    }
-    let bytes = read_file(&path, FILE_BYTES_MAX)?;
+    };
     let record = String::from_utf8(bytes)
         .map_err(|_| "not UTF-8".to_owned())
         .and_then(|text| Record::from_toml(&text))
         .map_err(|why| {
-            with_next(
-                format!("{}: campaign record is corrupt: {why}", show(&path)),
-                format!(
-                    "sandglass fuzz TARGET.wasm --out another-folder    # or remove {}",
-                    show(root)
-                ),
-            )
+            failed(format!(
+                "{}: campaign record is corrupt: {why}",
+                show(&path)
+            ))
         })?;
     Ok(Some(record))
 }
@@ -153,10 +142,6 @@ impl Opened {
         let Some(difference) = difference else {
             return Ok(());
         };
-        let corpus = match self.root.join("choices").exists() {
-            true => "choices",
-            false => "corpus",
-        };
         Err(with_next(
             format!(
                 "{}: belongs to another campaign: {}: was {}, now {}",
@@ -167,7 +152,7 @@ impl Opened {
             ),
             format!(
                 "the same command with {} added and --out NEW_FOLDER: a new campaign from the old one's corpus",
-                show(&self.root.join(corpus))
+                quote_path(&seeds(&self.root))
             ),
         ))
     }
@@ -185,7 +170,7 @@ impl Opened {
             None => Position::start(),
         };
         let events = EventLog::open_at(&root.join("events.jsonl"), position)
-            .map_err(|e| corrupt(&root, e))?;
+            .map_err(|e| corrupt(&root, record, &e))?;
         let tmp = root.join("tmp");
         let toml = root.join("campaign.toml");
         atomic::write(
@@ -248,6 +233,8 @@ impl Store {
     /// forced to disk: a checkpoint holds every input, and
     /// [`Store::restore_corpus`] writes what is missing.
     pub fn write_corpus(&mut self) -> Result<()> {
+        // First: by the log, whoever resumes knows that they are ours.
+        self.events.flush()?;
         self.write_pending()?;
         // Not before: whoever kills us in between finds the longer form or the shorter one.
         while let Some(name) = self.dropped.pop_first() {
@@ -290,6 +277,9 @@ impl Store {
     fn remove_testcase(&self, name: &str) -> Result<()> {
         for folder in ["corpus", "choices"] {
             let path = self.root.join(folder).join(name);
+            if folder::is_folder(&path) {
+                continue;
+            }
             match fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                     return Err(io(&path, "remove", &e));
@@ -301,8 +291,8 @@ impl Store {
     }
 
     /// Makes `corpus/` and `choices/` hold these testcases, whole, whatever
-    /// happened to the files. Files that are named as ours and are none of these
-    /// are removed: they came after the state that is gone back to. Others stay.
+    /// happened to the files. What the part of the log told of that was cut off is
+    /// removed: it came after the state that is gone back to. All else stays.
     /// Returns how many files had to be written.
     pub fn restore_corpus<'a>(
         &self,
@@ -312,9 +302,10 @@ impl Store {
         let mut seen = BTreeSet::new();
         let mut restore = |folder: &str, name: &str, bytes: &[u8]| {
             let path = self.root.join(folder).join(name);
-            if fs::read(&path).is_ok_and(|found| found == bytes) {
+            if read_plain(&path, bytes.len() as u64).is_some_and(|found| found == bytes) {
                 return Ok(());
             }
+            folder::refuse_folder(&path)?;
             written_count += 1;
             atomic::write(&self.root.join("tmp"), &path, bytes, Durability::Process)
         };
@@ -335,13 +326,8 @@ impl Store {
                 restore("choices", &name, text.as_bytes())?;
             }
         }
-        let corpus = self.root.join("corpus");
-        for entry in fs::read_dir(&corpus).map_err(|e| io(&corpus, "list", &e))? {
-            let entry = entry.map_err(|e| io(&corpus, "list", &e))?;
-            if let Some(name) = entry.file_name().to_str()
-                && is_our_name(name)
-                && !seen.contains(name)
-            {
+        for name in self.events.cut_files() {
+            if !seen.contains(name) {
                 self.remove_testcase(name)?;
             }
         }
@@ -439,8 +425,11 @@ impl Snapshot {
     }
 }
 
-/// A larger campaign record or checkpoint is not ours.
-const FILE_BYTES_MAX: u64 = 1 << 34;
+/// A larger campaign record is not ours: settings and arguments take a few MiB at most, escaped as they are.
+const RECORD_BYTES_MAX: u64 = 1 << 24;
+
+/// Four times what the seeds of a campaign may have in all.
+const CHECKPOINT_BYTES_MAX: u64 = 1 << 32;
 
 fn position_of(header: &Header) -> Position {
     Position {
@@ -480,74 +469,87 @@ fn read_checkpoint<S: DeserializeOwned>(
     record: &Record,
 ) -> Result<Option<(Header, S)>> {
     let path = root.join("checkpoint");
-    if fs::metadata(&path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+    let Some(bytes) = checkpoint_bytes(&path).map_err(|e| corrupt(root, record, &e))? else {
         return Ok(None);
-    }
-    let bytes = read_file(&path, FILE_BYTES_MAX)?;
-    let (header, state) =
-        format::decode::<S>(&bytes).map_err(|e| corrupt(root, anyhow!("{}: {e}", show(&path))))?;
+    };
+    let (header, state) = format::decode::<S>(&bytes)
+        .map_err(|e| corrupt(root, record, &anyhow!("{}: {e}", show(&path))))?;
     if header.record_hash != record.identity_hash() {
-        return Err(corrupt(
-            root,
-            anyhow!(
-                "{}: checkpoint belongs to another campaign than campaign.toml",
-                show(&path)
-            ),
-        ));
+        let error = anyhow!(
+            "{}: checkpoint belongs to another campaign than campaign.toml",
+            show(&path)
+        );
+        return Err(corrupt(root, record, &error));
     }
     Ok(Some((header, state)))
 }
 
+/// The bytes of a checkpoint, which are read if they are as many as it says; `None` if there is none.
+fn checkpoint_bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Some(bytes) = own_length(path)? else {
+        return Ok(None);
+    };
+    let start = read_start(path, format::START_BYTES).map_err(|e| io(path, "read", &e))?;
+    format::check_start(&start, bytes).map_err(|e| anyhow!("{}: {e}", show(path)))?;
+    read_own(path, CHECKPOINT_BYTES_MAX)
+}
+
 /// Adds the way out to an error about damaged files.
-fn corrupt(root: &Path, error: anyhow::Error) -> anyhow::Error {
-    with_next(
-        error.to_string(),
-        format!(
-            "rm {0}/checkpoint {0}/events.jsonl    # corpus and findings stay; the campaign starts again",
-            show(root)
-        ),
+fn corrupt(root: &Path, record: &Record, error: &anyhow::Error) -> anyhow::Error {
+    with_next(error.to_string(), again(root, Some(&record.target.path)))
+}
+
+/// The command that begins a new campaign with what an old one has kept; the target is the old one's, if it is known.
+fn again(root: &Path, target: Option<&str>) -> String {
+    format!(
+        "sandglass fuzz {} {} --out NEW_FOLDER    # and the flags of before: a new campaign from the old one's corpus",
+        target.map_or("TARGET.wasm".to_owned(), quote),
+        quote_path(&seeds(root))
     )
 }
 
-/// Refuses to fill a folder that holds something else.
-fn refuse_foreign(root: &Path) -> Result<()> {
-    let entries = fs::read_dir(root).map_err(|e| io(root, "read the folder", &e))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|e| io(root, "read the folder", &e))?;
-        names.push(entry.file_name());
-    }
-    if names.iter().any(|name| name == "campaign.toml") {
-        return Ok(());
-    }
-    names.sort();
-    match names
-        .iter()
-        .find(|name| !NAMES.iter().any(|ours| name == ours))
-    {
-        Some(foreign) => Err(with_next(
-            format!(
-                "{}: not a campaign folder (it holds `{}`), expected an empty or missing folder",
-                show(root),
-                show(Path::new(foreign))
-            ),
-            "the same command with --out NEW_FOLDER",
-        )),
-        None => Ok(()),
+/// What of a campaign another one can begin with.
+fn seeds(root: &Path) -> PathBuf {
+    let choices = root.join("choices");
+    match choices.exists() {
+        true => choices,
+        false => root.join("corpus"),
     }
 }
 
-/// Refuses what would never end, or would make us wait, when it is opened or read.
-fn require_file(path: &Path) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => bail!("{}: not a regular file", show(path)),
-        _ => Ok(()),
+/// The size of a file of ours; `None` if there is none. Errs if it is no regular file.
+fn own_length(path: &Path) -> Result<Option<u64>> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    folder::require_file(path)?;
+    match fs::symlink_metadata(path) {
+        Err(e) if matches!(e.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(e) => Err(io(path, "read", &e)),
+        Ok(meta) => Ok(Some(meta.len())),
     }
+}
+
+/// A file of ours as a whole; `None` if there is none. What is no regular file, or larger than `bytes_max`, is
+/// refused before it is read.
+fn read_own(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
+    match own_length(path)? {
+        None => Ok(None),
+        Some(bytes) if bytes > bytes_max => bail!(
+            "{}: has {bytes} bytes, expected at most {bytes_max}",
+            show(path)
+        ),
+        Some(_) => read_file(path, bytes_max).map(Some),
+    }
+}
+
+/// The first bytes of a file, or all that it has.
+fn read_start(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(bytes_max).read_to_end(&mut start)?;
+    Ok(start)
 }
 
 fn lock(root: &Path) -> Result<File> {
     let path = root.join("lock");
-    require_file(&path)?;
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -564,33 +566,13 @@ fn lock(root: &Path) -> Result<File> {
     }
 }
 
-fn empty_tmp(tmp: &Path) -> Result<()> {
-    let entries = fs::read_dir(tmp).map_err(|e| io(tmp, "read the folder", &e))?;
-    for entry in entries {
-        let path = entry.map_err(|e| io(tmp, "read the folder", &e))?.path();
-        let removed = if path.is_dir() && !path.is_symlink() {
-            fs::remove_dir_all(&path)
-        } else {
-            fs::remove_file(&path)
-        };
-        removed.map_err(|e| io(&path, "remove", &e))?;
-    }
-    Ok(())
-}
-
 /// How far the checkpoint of a folder is, for whoever watches it: unlike who resumes from it, who only
 /// looks reads no more than its beginning, and believes it. `None` if there is none, or none of ours.
 pub fn glance(root: &Path) -> Option<Header> {
     let path = root.join("checkpoint");
     let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
-    let mut start = Vec::new();
-    if is_file {
-        let file = File::open(&path).ok()?;
-        file.take(format::GLANCE_BYTES)
-            .read_to_end(&mut start)
-            .ok()?;
-    }
-    format::glance(&start)
+    let start = is_file.then(|| read_start(&path, format::GLANCE_BYTES))?;
+    format::glance(&start.ok()?)
 }
 
 /// A regular file as a whole, for whoever looks at folders of others: no link is followed, nothing

@@ -123,6 +123,31 @@ const CASES: &[Case] = &[
         expected: &["6..7"],
     },
     Case {
+        name: "exceptions that go to the end of a function carry labels, as do results that come there otherwise",
+        module: "
+            (tag $e (param i32 i64))
+            (tag $one (param i32))
+            (func $throw (param $a i32) (param $does i32)
+              (if (local.get $does) (then (throw $e (local.get $a) (i64.const 1)))))
+            (func $caught (param $a i32) (param $b i32) (param $does i32) (result i32 i64)
+              (try_table (catch $e 0) (call $throw (local.get $a) (local.get $does)))
+              (local.get $b)
+              (i64.const 2))
+            (func $left (param $a i32) (result i32)
+              (try_table (result i32) (catch $one 0) (return (local.get $a))))",
+        body: "
+            (call $caught
+              (i32.load8_u offset=6 (local.get $p)) (i32.load8_u offset=7 (local.get $p)) (i32.const 1))
+            (drop)
+            (call $is)
+            (call $caught
+              (i32.load8_u offset=6 (local.get $p)) (i32.load8_u offset=7 (local.get $p)) (i32.const 0))
+            (drop)
+            (call $is)
+            (call $is (call $left (i32.load8_u offset=8 (local.get $p))))",
+        expected: &["6..7", "7..8", "8..9"],
+    },
+    Case {
         name: "tables of constants depend on the index, the heap does not",
         module: r#"(data (i32.const 1024) "abcdefgh")"#,
         body: "
@@ -156,6 +181,25 @@ const CASES: &[Case] = &[
             (call $is (i32.load8_u (i32.const 70)))
             (call $is (i8x16.bitmask (i8x16.eq (local.get $v) (v128.const i64x2 0 0))))",
         expected: &["8..12", "15..16", "6..7", "0..16"],
+    },
+    Case {
+        name: "of 32 memories, those from the 18th on have no labels",
+        module: "
+            (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1)
+            (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1)
+            (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1)
+            (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1) (memory 1 1)
+            (memory 1 1) (memory 1 1) (memory 1 1)",
+        body: "
+            (i32.store 16 (i32.const 0) (i32.load (local.get $p)))
+            (call $is (i32.load8_u 16 (i32.const 1)))
+            (memory.copy 17 0 (i32.const 0) (local.get $p) (i32.const 4))
+            (call $is (i32.load 17 (i32.const 0)))
+            (i32.store 17 (i32.const 0) (i32.load (local.get $p)))
+            (call $is (i32.load 17 (i32.const 0)))
+            (memory.copy 16 17 (i32.const 0) (i32.const 0) (i32.const 2))
+            (call $is (i32.load 16 (i32.const 0)))",
+        expected: &["1..2", "2..4"],
     },
 ];
 

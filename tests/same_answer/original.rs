@@ -44,6 +44,8 @@ struct Outside {
     memory: Option<Memory>,
     stop: Option<Stop>,
     memory_bytes: u64,
+    /// Bytes of all memories.
+    used: u64,
     refused: bool,
     asked_for_time: bool,
 }
@@ -51,11 +53,19 @@ struct Outside {
 impl ResourceLimiter for Outside {
     fn memory_growing(
         &mut self,
-        _: usize,
+        current: usize,
         desired: usize,
-        _: Option<usize>,
+        maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let fits = desired as u64 <= self.memory_bytes;
+        // Wasmtime looks at the maximum only afterwards; nobody has refused what goes beyond it.
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        let used = self.used - current as u64 + desired as u64;
+        let fits = used <= self.memory_bytes;
+        if fits {
+            self.used = used;
+        }
         self.refused |= !fits;
         Ok(fits)
     }
@@ -128,6 +138,7 @@ impl Original {
             memory: None,
             stop: None,
             memory_bytes: self.limits.memory_bytes,
+            used: 0,
             refused: false,
             asked_for_time: false,
         };

@@ -45,7 +45,7 @@ impl Facts {
     /// # Errors
     ///
     /// When there is nothing to start, when a function that the host calls has another type, and when the memory that
-    /// inputs go to is missing, imported or 64-bit.
+    /// inputs go to is missing, imported, 64-bit or not the first.
     pub fn target(&self) -> Result<EntryKind, Refusal> {
         self.host_calls_have_their_types()?;
         let kind = if self.function(TARGET).is_some() {
@@ -118,8 +118,13 @@ impl Facts {
                 "imports its memory as `{module}.{name}`, expected a memory of its own; link without `--import-memory`"
             ));
         }
-        let index = match self.export("memory") {
-            Some(Item::Memory(index)) => *index,
+        match self.export("memory") {
+            Some(Item::Memory(0)) => {}
+            Some(Item::Memory(index)) => {
+                return entry(format!(
+                    "export `memory` is memory {index}, expected memory 0; declare it before the others"
+                ));
+            }
             Some(_) => return entry("export `memory` is not a memory; rename it".to_string()),
             None if !needed => return Ok(()),
             None if self.memories.is_empty() => {
@@ -133,8 +138,8 @@ impl Facts {
                     `-Wl,--export-memory` or without `--no-export-memory`";
                 return entry(message.to_string());
             }
-        };
-        match self.memories.get(index as usize) {
+        }
+        match self.memories.first() {
             Some(memory) if memory.memory64 => entry(
                 "export `memory` is a 64-bit memory, expected a 32-bit one; build for `wasm32-wasip1`, not wasm64"
                     .to_string(),

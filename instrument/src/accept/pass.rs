@@ -12,6 +12,7 @@ use wasmparser::{
 use super::facts::{Export, Facts, Import, Item};
 use super::feature::{self, Used, bit};
 use super::{AcceptLimits, Reason, Refusal, body};
+use crate::HOST_MODULE;
 use crate::printable::printable_max;
 use bounds::within;
 
@@ -139,6 +140,9 @@ impl Pass<'_> {
             Payload::ImportSection(section) => {
                 for import in section.into_imports() {
                     let import = import.map_err(malformed)?;
+                    if import.module == HOST_MODULE {
+                        return Err(reserved_import(import.name));
+                    }
                     let item = self.imported(import.ty)?;
                     self.facts.imports.push(Import {
                         module: import.module.to_string(),
@@ -338,6 +342,16 @@ impl Pass<'_> {
         }
         None
     }
+}
+
+/// Whoever calls what instrumented code alone may call could say to the host what never happened.
+fn reserved_import(name: &str) -> Refusal {
+    let message = format!(
+        "import `{HOST_MODULE}.{}` clashes with the names that instrumentation uses; rename the module that it \
+         comes from",
+        printable_max(name, 80)
+    );
+    Refusal::new(Reason::ReservedName, message)
 }
 
 /// Refuses an active segment that is known not to fit: it would trap before anything ran.

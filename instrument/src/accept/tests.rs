@@ -263,6 +263,27 @@ fn names_in_messages_cannot_act_on_a_terminal() {
 }
 
 #[test]
+fn what_instrumented_code_imports_is_its_own() {
+    let refusal = refusal(r#"(module (import "sandglass:host" "enter\1b" (func)))"#);
+    assert_eq!(refusal.reason, Reason::ReservedName);
+    let text = refusal.to_string();
+    assert!(text.contains("`sandglass:host.enter\\u{1b}`"), "{text}");
+    facts(r#"(module (import "sandglass" "int" (func)))"#);
+}
+
+#[test]
+fn inputs_go_to_the_first_memory() {
+    let target = |memories: &str| facts(&format!("(module {memories} {TARGET})")).target();
+    let second = target(r#"(memory 1) (memory (export "memory") 1)"#).expect_err("the second");
+    assert_eq!(
+        second.to_string(),
+        "export `memory` is memory 1, expected memory 0; declare it before the others"
+    );
+    let first = target(r#"(memory (export "memory") 1) (memory i64 1)"#);
+    assert_eq!(first, Ok(EntryKind::Reactor));
+}
+
+#[test]
 fn any_cut_and_any_changed_byte_gives_an_answer() {
     let wasm = wat::parse_str(format!(
         r#"(module (memory (export "memory") 1) (table 2 funcref) (elem (i32.const 0) 0) (data (i32.const 8) "x")

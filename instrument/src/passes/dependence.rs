@@ -26,11 +26,15 @@
 //!   address. Elsewhere an address is recorded, and that is all: what is found in a heap does not depend
 //!   on every pointer that led there;
 //! - references, table elements and how long the input is have no labels.
+//!
+//! An engine takes so many memories and locals and no more: what is kept in the last of more than 24 memories has no
+//! label, nor has what there is no local for (see [`walk`]). Modules and functions that large hardly exist.
 
 mod carriers;
 mod control;
 mod effect;
 mod events;
+mod landings;
 mod library;
 mod memory;
 mod operators;
@@ -48,10 +52,19 @@ use library::{Library, Shadow};
 /// Pages of a memory at most.
 const SHADOW_PAGES_MAX: u64 = 1 << 16;
 
+/// Memories of a module at most, as wasm has it.
+const MEMORIES_MAX: usize = 100;
+
+/// Of how many memories there are shadows, of so many. Beside each is one with marks, of each shadow one that says where
+/// it was written; and there are those of labels and of counters.
+fn shadow_count(memories: usize) -> usize {
+    memories.min(((MEMORIES_MAX - 2) / 2).saturating_sub(memories))
+}
+
 /// What the rewriting of all functions shares.
 pub(crate) struct Dependence {
     labels: MemoryId,
-    /// Of each memory its shadow, and the library that works on it.
+    /// Of each memory its shadow, and the library that works on it; of the first ones, if there are many.
     shadows: BTreeMap<MemoryId, (Shadow, Library)>,
     /// Of each memory where in its shadow zeros may be written that belong nowhere.
     nowhere: BTreeMap<MemoryId, i32>,
@@ -76,6 +89,9 @@ pub(crate) fn prepare(
     pages_max: u64,
     always: bool,
 ) -> Dependence {
+    for &id in functions {
+        landings::at_end(module, id);
+    }
     let carriers = Carriers::find(module, functions);
     let data = data(module);
     let layout = LabelLayout::new(0, module.globals.iter().count() as u32, 0);
@@ -88,7 +104,8 @@ pub(crate) fn prepare(
     module.exports.add("__sandglass_labels", labels);
     let mut shadows = BTreeMap::new();
     let mut nowhere = BTreeMap::new();
-    for (n, (memory, maximum)) in memories.into_iter().enumerate() {
+    let shadowed = shadow_count(memories.len());
+    for (n, (memory, maximum)) in memories.into_iter().take(shadowed).enumerate() {
         // Four bytes for each that the memory can ever have; what never has a label costs nothing.
         let pages = 4 * maximum.unwrap_or(pages_max).min(pages_max);
         // And a page of nothing; where there is no room for one, the last bytes have no labels.
@@ -181,4 +198,63 @@ fn data(module: &Module) -> BTreeMap<MemoryId, (u32, u32)> {
     }
     found.values_mut().for_each(|(start, end)| *end -= *start);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmparser::{Validator, WasmFeatures};
+
+    use super::shadow_count;
+    use crate::{Probes, instrument};
+
+    /// The entry of a module of which there are labels, and what else it has.
+    fn labelled(beside: &str, body: &str) {
+        let text = format!(
+            r#"(module (memory (export "memory") 1) {beside}
+              (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) {body} (i32.const 0)))"#
+        );
+        let wasm = wat::parse_str(text).expect("it is well-formed");
+        let made = instrument(&wasm, Probes::DEPENDENCE).expect("it is accepted");
+        let mut validator = Validator::new_with_features(WasmFeatures::all());
+        validator.validate_all(&made.wasm).expect("it is a module");
+    }
+
+    #[test]
+    fn the_first_of_many_memories_have_shadows() {
+        let shadows = [0, 1, 24, 25, 32].map(shadow_count);
+        assert_eq!(shadows, [0, 1, 24, 24, 17]);
+        for count in [24, 25, 32] {
+            let memories = "(memory 1) ".repeat(count - 1);
+            let each = (0..count).map(|n| {
+                format!(
+                    "(i32.store {n} (local.get 0) (i32.load8_u {n} (local.get 0)))
+                     (v128.store {n} (local.get 0) (v128.load32_splat {n} (local.get 0)))
+                     (memory.copy {n} 0 (local.get 0) (local.get 0) (local.get 1))
+                     (memory.copy 0 {n} (local.get 0) (local.get 0) (local.get 1))
+                     (memory.fill {n} (local.get 0) (i32.load8_u (local.get 0)) (local.get 1))
+                     (memory.init {n} $data (local.get 0) (i32.const 0) (local.get 1))
+                     (drop (memory.grow {n} (memory.size {n})))"
+                )
+            });
+            let data = r#"(data $data "1234")"#;
+            labelled(&format!("{memories} {data}"), &each.collect::<String>());
+        }
+    }
+
+    /// There are never more locals than a function may have, whatever there are labels for.
+    #[test]
+    fn locals_of_large_functions_have_labels_while_there_is_room() {
+        const LOCALS: usize = 49_000;
+        let locals = "i32 ".repeat(LOCALS);
+        let sets = (3..LOCALS).map(|n| format!("(local.set {n} (local.get 2))"));
+        let sets = sets.collect::<String>();
+        let blocks = "(drop (block (result i32) (local.get 2)))".repeat(400);
+        let deep = "(local.get 2) (i32.load (local.get 2))".repeat(200);
+        let sum = "i32.add ".repeat(399);
+        let body = format!(
+            "(local {locals}) (local.set 2 (i32.load8_u (local.get 0))) {sets} {blocks}
+             {deep} (local.set 2 (i32.load8_u (local.get 0))) {sum} drop"
+        );
+        labelled("", &body);
+    }
 }

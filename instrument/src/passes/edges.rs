@@ -106,9 +106,10 @@ pub(crate) fn instrument(
     }
     let entry = Arm {
         kind: crate::probes::ArmKind::Entry,
-        weight: flow.entry_weight,
+        segment: flow.entry,
         back: false,
         ticks: ticks_at_entry,
+        spends: flow.entry.weight,
     };
     let mut code = Code::default();
     probe(
@@ -216,12 +217,10 @@ impl Rewrite<'_> {
         if let Some(memory) = self.counters.memory {
             self.count_slot(code, slots, memory);
         }
-        if self.decision.arms.iter().any(|arm| arm.ticks) {
-            // Charged for whichever slot it takes: the smallest, so that never too much is spent.
-            let weights = self.decision.arms.iter().map(|arm| arm.weight);
-            let least = weights.min().expect("a switch has a default");
+        if self.decision.is_spending_switch() {
+            // The same for whichever slot it takes.
             let func = body_mut(self.module, self.id);
-            self.purse.spend(code, func, least);
+            self.purse.spend(code, func, self.decision.arms[0].spends);
         }
     }
 
@@ -353,10 +352,10 @@ fn probe(
         code.count(memory, address);
     }
     if let Some(tally) = &counters.tally {
-        tally.add(code, crate::clamp(arm.weight));
+        tally.add(code, crate::clamp(arm.segment.weight));
     }
     if arm.ticks {
-        purse.spend(code, body_mut(module, id), arm.weight);
+        purse.spend(code, body_mut(module, id), arm.spends);
     }
 }
 

@@ -6,6 +6,7 @@
 //! - `__sandglass_run`: puts them back, resets budgets, and calls the entry point: one crossing
 //!   from host to guest per run.
 
+use sandglass_abi as abi;
 use walrus::ir::{self};
 use walrus::{
     ConstExpr, ConstOp, DataKind, ExportItem, FunctionBuilder, FunctionId, MemoryId, Module,
@@ -30,9 +31,9 @@ pub(crate) fn exported(module: &Module, name: &str) -> Option<FunctionId> {
         })
 }
 
-/// Raises the maximum of the first memory by [`INPUT_PAGES`] when the guest has no `malloc`: the
-/// host then grows it by as many for the input, and the guest can grow as far as before. Larger inputs take of
-/// that.
+/// Raises the maximum of the first memory by [`INPUT_PAGES`] when the guest takes inputs and has no `malloc`:
+/// the host then grows it by as many for the input, and the guest can grow as far as before. Larger inputs take
+/// of that.
 pub(crate) fn make_room(module: &mut Module) {
     let Some(id) = module.memories.iter().next().map(|memory| memory.id()) else {
         return;
@@ -41,7 +42,8 @@ pub(crate) fn make_room(module: &mut Module) {
         let (params, results) = module.types.params_results(module.funcs.get(func).ty());
         params == [ValType::I32] && results == [ValType::I32]
     };
-    let wanted = !exported(module, "malloc").is_some_and(usable);
+    let wanted = exported(module, abi::TEST_ONE_INPUT).is_some()
+        && !exported(module, "malloc").is_some_and(usable);
     if let Some(maximum) = module
         .memories
         .get_mut(id)

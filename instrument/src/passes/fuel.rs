@@ -2,9 +2,9 @@
 //!
 //! The fuel of a run is a function of its edge counts (see `flow`), and the host's verdict is
 //! `fuel > limit`. What is left to do inside the guest is to stop in time. Every cycle of a
-//! program passes a back edge or the entry of a recursive function; each of those spends the
-//! weight of its segment from a budget as large as the limit, and below zero the run traps. What
-//! is spent never exceeds the fuel, so only runs over the limit are stopped.
+//! program passes a back edge or the entry of a recursive function; those, and functions that can do much
+//! without a cycle, spend from a budget as large as the limit (how much says `spending`), and below zero the run
+//! traps. What is spent never exceeds the fuel, so only runs over the limit are stopped.
 //!
 //! The budget lies in a global of ours. A function with a loop that calls nothing keeps it in a
 //! local, flushed before calls and exits, and loaded again after calls and where exceptions land:
@@ -137,12 +137,22 @@ pub(crate) fn purse(module: &mut Module, id: FunctionId, flow: &Flow, fuel: &Fue
     }
 }
 
-/// Loads a function's local purse at its start, and keeps it in step with the global elsewhere.
-/// Runs after the edges are in and before bulk operators are charged.
-pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fuel: &Fuel) {
-    let Purse::Local(local) = purse else { return };
-    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
-    let ty = InstrSeqType::new(&mut module.types, &[], &results);
+/// Loads a function's local purse at its start, and keeps it in step with the global elsewhere. What is `left` is
+/// spent where it returns. Runs after the edges are in and before bulk operators are charged.
+pub(crate) fn keep_in_step(
+    module: &mut Module,
+    id: FunctionId,
+    purse: Purse,
+    fuel: &Fuel,
+    left: Option<u64>,
+) {
+    let Purse::Local(local) = purse else {
+        if let Some(left) = left {
+            let spend = |code: &mut Code, func: &mut LocalFunction| purse.spend(code, func, left);
+            enclose(module, id, |_| {}, spend);
+        }
+        return;
+    };
     let load = |code: &mut Code| {
         code.global_get(fuel.budget).set(local);
     };
@@ -161,14 +171,31 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: Purse, fu
             load(code);
         }
     });
+    enclose(module, id, load, |code, func| {
+        if let Some(left) = left {
+            purse.spend(code, func, left);
+        }
+        flush(code);
+    });
+}
+
+/// Puts something before a function's body and behind it, where it returns.
+fn enclose(
+    module: &mut Module,
+    id: FunctionId,
+    before: impl FnOnce(&mut Code),
+    behind: impl FnOnce(&mut Code, &mut LocalFunction),
+) {
+    let results = module.types.results(module.funcs.get(id).ty()).to_vec();
+    let ty = InstrSeqType::new(&mut module.types, &[], &results);
     let func = module.funcs.get_mut(id).kind.unwrap_local_mut();
     let entry = func.entry_block();
     let instrs = std::mem::take(&mut func.block_mut(entry).instrs);
     let body = sequence(func, ty, Code(instrs));
     let mut whole = Code::default();
-    load(&mut whole);
+    before(&mut whole);
     whole.op(ir::Block { seq: body });
-    flush(&mut whole);
+    behind(&mut whole, func);
     func.block_mut(entry).instrs = whole.0;
     for seq in sequences(func) {
         if seq != entry {

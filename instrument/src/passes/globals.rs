@@ -8,7 +8,7 @@
 //! exceptions (their heap). Such a run is followed by a new instance.
 
 use walrus::ir::{self, Instr, InstrLocId, LoadKind, StoreKind};
-use walrus::{GlobalId, GlobalKind, MemoryId, Module, RefType, TableId, ValType};
+use walrus::{DataKind, GlobalId, GlobalKind, MemoryId, Module, RefType, TableId, ValType};
 
 use crate::emit::{Code, rewrite, sequences};
 use crate::layout::{IRREVERSIBLE, SAVED};
@@ -21,7 +21,7 @@ pub(crate) struct State {
     references: Vec<(GlobalId, RefType, TableId)>,
     /// Tables that the module writes, with their twins.
     tables: Vec<(TableId, RefType, TableId)>,
-    /// Does any function drop a segment?
+    /// Does any function drop a segment, or use one that start-up has dropped?
     drops: bool,
 }
 
@@ -175,6 +175,10 @@ fn written_tables(module: &Module) -> (Vec<TableId>, bool) {
                     | Instr::TableInit(ir::TableInit { table, .. })
                     | Instr::TableCopy(ir::TableCopy { dst: table, .. }) => found.push(*table),
                     Instr::DataDrop(_) | Instr::ElemDrop(_) => drops = true,
+                    Instr::MemoryInit(ir::MemoryInit { data, .. }) => {
+                        let kind = &module.data.get(*data).kind;
+                        drops |= matches!(kind, DataKind::Active { .. });
+                    }
                     _ => {}
                 }
             }

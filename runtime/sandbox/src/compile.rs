@@ -18,7 +18,7 @@ const WASM_STACK_BYTES: usize = 512 << 20;
 pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (64 << 20);
 
 /// Frames kept of a stack in an exact build: the depth limit's worth would be megabytes.
-const FRAMES_MAX: usize = 256;
+pub(crate) const FRAMES_MAX: usize = 256;
 
 /// A way to build a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

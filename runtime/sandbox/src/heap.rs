@@ -41,6 +41,9 @@ const QUARANTINE_BLOCKS: usize = 4096;
 const RECORDS_MAX: usize = 1 << 18;
 /// Frames kept of the stack of an allocation.
 const STACK_FRAMES: usize = 32;
+/// Frames that a run may have looked at for stacks, after which none are kept: some seconds of work. Blocks of small
+/// programs have 20 each, so that it is enough for 800,000.
+const FRAMES_LOOKED_AT_MAX: u32 = 1 << 24;
 /// Bytes of a block that a report shows.
 const SHOWN_BYTES: usize = 64;
 
@@ -119,6 +122,7 @@ pub(crate) struct Heap {
     input_bytes_max: u32,
     /// Whether stacks are kept, and then how many functions the module imports.
     pub(crate) keeps_stacks: Option<u32>,
+    frames_looked_at: u32,
     /// What ended the run.
     fault: Option<MemoryFault>,
 }
@@ -164,6 +168,7 @@ impl Heap {
             input: None,
             input_bytes_max: 0,
             keeps_stacks,
+            frames_looked_at: 0,
             fault: None,
         }
     }
@@ -220,6 +225,7 @@ impl Heap {
         self.passed = None;
         self.depth = 0;
         self.wanted = Wanted::default();
+        self.frames_looked_at = 0;
         self.fault = None;
     }
 
@@ -237,6 +243,16 @@ impl Heap {
     /// What ended the run, if it was this.
     pub(crate) fn take_fault(&mut self) -> Option<MemoryFault> {
         self.fault.take()
+    }
+
+    /// May one more stack be looked at, which is that of a block?
+    pub(crate) fn may_look(&self) -> bool {
+        self.frames_looked_at < FRAMES_LOOKED_AT_MAX
+    }
+
+    /// So many frames were looked at.
+    pub(crate) fn looked_at(&mut self, frames: u32) {
+        self.frames_looked_at = self.frames_looked_at.saturating_add(frames);
     }
 
     /// What to ask the allocator for; 0 if it is the allocator who asks.

@@ -5,6 +5,7 @@ use sandglass_engine::{Exit, MemoryError};
 use sandglass_instrument::{HOST_MODULE, Text};
 use wasmtime::{Caller, Linker, WasmBacktrace};
 
+use crate::compile::FRAMES_MAX;
 use crate::ending::{RawFrame, frames};
 use crate::heap::{Heap, Judged, cut};
 use crate::host::Host;
@@ -12,6 +13,10 @@ use crate::shadow::GRANULE;
 
 /// Steps of looking for a block that cost one unit of fuel, as a shift.
 const STEPS_SHIFT: u32 = 3;
+
+/// Frames that a stack counts for which has more than are kept. Wasmtime walks all of it: as many as the depth limit
+/// allows take as long as this many of short stacks.
+const FRAMES_OF_DEEP: u32 = 1024;
 
 /// Size of a block that is none of ours.
 const UNKNOWN: i32 = -1;
@@ -163,7 +168,7 @@ fn or_end<T>(caller: &mut Caller<'_, Host>, judged: Judged<T>, site: i32) -> was
 /// Adds to an overflow of a frame whose it is, in the build that keeps stacks.
 pub(crate) fn name_frame(caller: &mut Caller<'_, Host>, kind: MemoryError) {
     if kind == MemoryError::FrameOverflow
-        && let Some(stack) = whole_stack(caller)
+        && let Some((stack, _)) = whole_stack(caller)
     {
         heap(caller).name_frame(&stack);
     }
@@ -198,17 +203,26 @@ fn charge(caller: &mut Caller<'_, Host>, steps: u64) -> wasmtime::Result<()> {
     }
 }
 
-/// The guest's stack, in the build that keeps them.
+/// The stack of a block, in the build that keeps them, until the run has had enough of them.
 fn stack(caller: &mut Caller<'_, Host>) -> Option<Box<[RawFrame]>> {
-    whole_stack(caller).map(cut)
+    if !caller.data().heap.as_ref()?.may_look() {
+        return None;
+    }
+    let (stack, looked_at) = whole_stack(caller)?;
+    heap(caller).looked_at(looked_at);
+    Some(cut(stack))
 }
 
-/// As [`stack`], with as many frames as are kept of any.
-fn whole_stack(caller: &mut Caller<'_, Host>) -> Option<Vec<RawFrame>> {
+/// The guest's stack, with as many frames as are kept of any; and how many it counts for.
+fn whole_stack(caller: &mut Caller<'_, Host>) -> Option<(Vec<RawFrame>, u32)> {
     let host = caller.data();
     let imported = host.heap.as_ref()?.keeps_stacks?;
     let trace = WasmBacktrace::capture(&*caller);
-    Some(frames(&trace, &host.map, imported))
+    let looked_at = match trace.frames().len() {
+        FRAMES_MAX.. => FRAMES_OF_DEEP,
+        few => few as u32,
+    };
+    Some((frames(&trace, &host.map, imported), looked_at))
 }
 
 /// Does what the function does without writing, and judges each range that it would use; and what that cost.

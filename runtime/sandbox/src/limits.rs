@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Fuel per run; at most [`FUEL_LIMIT_MAX`].
     pub fuel: u64,
-    /// Bytes of each linear memory.
+    /// Bytes of all linear memories together.
     pub memory_bytes: u64,
     /// Nested calls of recursive functions.
     pub call_depth: u32,
@@ -21,8 +21,8 @@ pub struct Limits {
 
 /// Largest fuel limit: no counter of a back edge, 32 bits wide, wraps before the run is stopped.
 ///
-/// Not proven for what one turn of a loop calls in several places: only back edges spend the budget, so a run has
-/// been seen to come to nine times a limit of this size before it was stopped. A counter that wraps there makes the
+/// Not proven: a run is stopped when the least that it can have used is over its limit, which is little above it in programs that
+/// nobody made for this, and some thousand times in the worst. A counter that wraps there makes the
 /// fuel of such a run too small, the same on every machine; the standard limit is a fortieth of this one.
 pub const FUEL_LIMIT_MAX: u64 = 4_000_000_000;
 

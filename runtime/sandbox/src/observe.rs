@@ -67,13 +67,20 @@ impl Reader {
     /// Fuel of the counters.
     #[inline]
     pub(crate) fn fuel(&self, counters: &[u32]) -> u64 {
-        let mut fuel = 0;
+        self.fuel_and_looks(counters).0
+    }
+
+    /// Fuel of the counters, and how many of them were looked at for it.
+    #[inline]
+    pub(crate) fn fuel_and_looks(&self, counters: &[u32]) -> (u64, u64) {
+        let (mut fuel, mut looks) = (0, self.arms.len() as u64);
         self.entered(counters, |position, arms| {
+            looks += arms.len() as u64;
             fuel += u64::from(counters[position]) * u64::from(self.weights[position]);
             fuel += dot(&counters[arms.clone()], &self.weights[arms]);
             true
         });
-        fuel
+        (fuel, looks)
     }
 
     /// Is any count of the run new to `bits`?

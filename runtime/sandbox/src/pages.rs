@@ -13,8 +13,8 @@
 
 use std::io;
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 mod faults;
 mod system;
@@ -42,8 +42,32 @@ pub(crate) struct Region {
     size: AtomicUsize,
     /// Bytes that `grow` may reach.
     limit: usize,
+    /// What it and others come to, if that is bounded.
+    total: OnceLock<Arc<Total>>,
     refused: AtomicBool,
     watch: OnceLock<Box<Watch>>,
+}
+
+/// Bytes of some regions together.
+struct Total {
+    bytes: AtomicUsize,
+    limit: usize,
+}
+
+/// Bounds how far the regions may grow: from now on no further than to `limit` bytes of all of them.
+///
+/// # Panics
+/// When one of them is bounded together with others already.
+pub(crate) fn bound_together(regions: &[Arc<Region>], limit: usize) {
+    let bytes = regions.iter().map(|region| region.size()).sum();
+    let total = Arc::new(Total {
+        bytes: AtomicUsize::new(bytes),
+        limit,
+    });
+    for region in regions {
+        let was_free = region.total.set(total.clone()).is_ok();
+        assert!(was_free, "a region is bounded once");
+    }
 }
 
 // SAFETY: a region owns its mapping; the pointer is not tied to a thread, and concurrent use is
@@ -69,6 +93,7 @@ impl Region {
             reserved,
             size: AtomicUsize::new(0),
             limit,
+            total: OnceLock::new(),
             refused: AtomicBool::new(false),
             watch: OnceLock::new(),
         };
@@ -96,19 +121,36 @@ impl Region {
     /// Makes the first `size` bytes accessible; the new ones are zero.
     ///
     /// # Errors
-    /// Beyond the limit (which is remembered, see [`Region::take_refused`]), or when the system
+    /// Beyond a limit (which is remembered, see [`Region::take_refused`]), or when the system
     /// refuses.
     pub(crate) fn grow(&self, size: usize) -> io::Result<()> {
-        if size > self.limit {
+        let old = self.size();
+        let more = size.saturating_sub(old);
+        if size > self.limit || self.left_together().is_some_and(|left| more > left) {
             self.refused.store(true, Ordering::Relaxed);
             return Err(io::Error::other("over the memory limit"));
         }
-        let old = self.size();
-        if size > old {
-            self.ask(system::open, old, size - old)?;
-            self.size.store(size, Ordering::Relaxed);
+        if more > 0 {
+            self.ask(system::open, old, more)?;
+            self.resized(size);
         }
         Ok(())
+    }
+
+    /// By how much it and those that are bounded with it may grow.
+    fn left_together(&self) -> Option<usize> {
+        let total = self.total.get()?;
+        let bytes = total.bytes.load(Ordering::Relaxed);
+        Some(total.limit.saturating_sub(bytes))
+    }
+
+    fn resized(&self, size: usize) {
+        let old = self.size.swap(size, Ordering::Relaxed);
+        if let Some(total) = self.total.get() {
+            // Wraps around where it is less, as the sum does.
+            let more = size.wrapping_sub(old);
+            total.bytes.fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// Was growth refused since the last call?
@@ -129,7 +171,7 @@ impl Region {
                 self.ask(system::clear, size, bytes)?;
             }
             self.ask(system::close, size, bytes)?;
-            self.size.store(size, Ordering::Relaxed);
+            self.resized(size);
         }
         Ok(())
     }
@@ -249,26 +291,43 @@ impl Region {
             .collect()
     }
 
-    /// Replaces the hot list: pages that are on it and not in `kept` are protected again, after
-    /// the caller has put their bytes back.
-    pub(crate) fn cool(&self, kept: &[u32]) -> io::Result<()> {
+    /// Says how many runs of neighbours the hot pages are, which the fault handler can only bound.
+    pub(crate) fn settle(&self, runs: usize) {
+        if let Some(watch) = self.watch.get() {
+            watch.settle(runs);
+        }
+    }
+
+    /// Replaces the hot list: pages that are on it and not in `kept`, which ascends, are protected
+    /// again, after the caller has put their bytes back. All stay hot, and the answer is false, where
+    /// that would take too many mappings.
+    pub(crate) fn cool(&self, kept: &[u32]) -> bool {
         let Some(watch) = self.watch.get() else {
-            return Ok(());
+            return true;
         };
+        let runs = kept.chunk_by(|a, b| a + 1 == *b).count();
+        if !watch.has_room(runs) {
+            return false;
+        }
         let mut keep = kept.iter().copied().peekable();
         let mut sorted = self.hot_pages(0);
         sorted.sort_unstable();
-        for page in sorted {
-            if keep.next_if_eq(&page).is_none() {
-                watch.states[page as usize].store(COLD, Ordering::Relaxed);
-                self.ask(system::forbid_writes, page as usize * PAGE, PAGE)?;
-            }
+        sorted.retain(|page| keep.next_if_eq(page).is_none());
+        for page in &sorted {
+            watch.states[*page as usize].store(COLD, Ordering::Relaxed);
         }
         for (slot, page) in watch.hot.iter().zip(kept) {
             slot.store(*page, Ordering::Relaxed);
         }
         watch.hot_count.store(kept.len(), Ordering::Relaxed);
-        Ok(())
+        watch.settle(runs);
+        let protect = |page| self.ask(system::forbid_writes, page as usize * PAGE, PAGE);
+        if sorted.into_iter().try_for_each(protect).is_err() {
+            watch
+                .open_all()
+                .expect("all pages of our own mapping are writable without a new one");
+        }
+        true
     }
 }
 
@@ -318,11 +377,41 @@ mod tests {
         region.write(3 * PAGE - 1, b"ab");
         region.write(3 * PAGE, b"c");
         assert_eq!(region.hot_pages(0), [2, 3]);
-        region.cool(&[3]).expect("cools");
+        assert!(region.cool(&[3]));
         assert_eq!(region.hot_pages(0), [3]);
         region.write(2 * PAGE, b"x");
         assert_eq!(region.hot_pages(1), [2]);
         assert_eq!(region.bytes(PAGE, 6), b"before");
+    }
+
+    #[test]
+    fn all_pages_can_be_hot_and_cool_down() {
+        let region = Region::new(8 * PAGE, 8 * PAGE, 8 * PAGE).expect("maps");
+        if region.watch().is_err() {
+            return;
+        }
+        region.write(5 * PAGE, b"a");
+        let watch = region.watch.get().expect("set above");
+        watch.open_all().expect("opens");
+        assert_eq!(region.hot_pages(0), [5, 0, 1, 2, 3, 4, 6, 7]);
+        region.write(0, &[1; 8 * PAGE]);
+        assert!(region.cool(&[1, 2, 5]));
+        region.write(4 * PAGE, b"b");
+        assert_eq!(region.hot_pages(0), [1, 2, 5, 4]);
+    }
+
+    #[test]
+    fn regions_can_be_bounded_together() {
+        let region = || Region::new(PAGE, 4 * PAGE, 4 * PAGE).expect("maps");
+        let regions = [Arc::new(region()), Arc::new(region())];
+        bound_together(&regions, 5 * PAGE);
+        let [a, b] = &regions;
+        a.grow(3 * PAGE).expect("five pages are free for both");
+        assert!(b.grow(3 * PAGE).is_err());
+        assert!(b.take_refused() && !a.take_refused());
+        b.grow(2 * PAGE).expect("just fits");
+        a.shrink(PAGE).expect("shrinks");
+        b.grow(4 * PAGE).expect("there is room again");
     }
 
     #[test]

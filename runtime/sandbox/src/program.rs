@@ -34,6 +34,13 @@ pub struct Options {
     pub cost: CostModel,
 }
 
+impl Options {
+    /// Does the program get its input as a file?
+    pub(crate) fn has_input_file(&self) -> bool {
+        self.args.iter().any(|arg| arg.contains("@@"))
+    }
+}
+
 /// How a run enters the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
@@ -187,8 +194,8 @@ fn entry_kind(module: &Module, generator: bool) -> Result<EntryKind, SandboxErro
         &[
             EntryKind::Reactor,
             EntryKind::Property,
-            EntryKind::Generator,
             EntryKind::Command,
+            EntryKind::Generator,
         ]
     };
     for &kind in kinds {

@@ -181,6 +181,7 @@ impl HotSet {
         );
         old.sort_unstable();
         self.set(&old);
+        region.settle(self.runs.len());
     }
 
     fn set(&mut self, pages: &[(u32, u8)]) {
@@ -210,15 +211,15 @@ impl HotSet {
             if written {
                 region.write(offset, saved);
             }
-            kept.push((page, if written { 0 } else { idle + 1 }));
+            kept.push((page, if written { 0 } else { idle.saturating_add(1) }));
         }
-        let before = kept.len();
-        kept.retain(|&(_, idle)| idle < SAMPLES);
-        if kept.len() < before {
-            let pages = kept.iter().map(|&(page, _)| page).collect::<Vec<_>>();
-            region
-                .cool(&pages)
-                .expect("protecting pages of our own mapping");
+        let warm = kept.iter().copied().filter(|&(_, idle)| idle < SAMPLES);
+        let warm = warm.collect::<Vec<_>>();
+        if warm.len() < kept.len() {
+            let pages = warm.iter().map(|&(page, _)| page).collect::<Vec<_>>();
+            if region.cool(&pages) {
+                kept = warm;
+            }
         }
         self.set(&kept);
     }

@@ -18,9 +18,10 @@ use crate::ending::{stack, trap};
 use crate::error::SandboxError;
 use crate::host::Host;
 use crate::limits::Limits;
-use crate::live::{Live, instantiate};
+use crate::live::{Live, Run, instantiate};
 use crate::memory::Plan;
 use crate::observe::Reader;
+use crate::pages::bound_together;
 use crate::profile::Tree;
 use crate::program::{EntryKind, Program};
 use crate::wasi;
@@ -96,6 +97,7 @@ impl Setup<'_> {
                 .build(),
             instance: None,
             draws: Draws::new(self.limits.input_bytes),
+            looks: 0,
         };
         let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
         let mut live = instantiate(
@@ -106,6 +108,7 @@ impl Setup<'_> {
                 ..Plan::default()
             },
         )?;
+        bound_together(&live.regions, limit_bytes);
         let budget = crate::limits::FUEL_LIMIT_MAX;
         live.side
             .write(layout::BUDGET as usize, &budget.to_le_bytes());
@@ -126,7 +129,12 @@ impl Setup<'_> {
         } else {
             0
         };
+        if self.program.options.has_input_file() && matches!(live.run, Run::Silent(_)) {
+            let put = live.store.data_mut().system.set_input_file(INPUT_FILE, b"");
+            put.map_err(|error| SandboxError::System(error.to_string()))?;
+        }
         self.call(&mut live, "__sandglass_save", &[])?;
+        live.store.data_mut().looks = 0;
         Ok((live, input))
     }
 
@@ -190,7 +198,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Addresses of an `argc` and an `argv` for `LLVMFuzzerInitialize`, or null without malloc.
+    /// Addresses of an `argc` and an `argv` for `LLVMFuzzerInitialize`, or null without a malloc that has room for them.
     fn arguments(&self, live: &mut Live) -> Result<(i32, i32), SandboxError> {
         let instance = live.store.data().instance();
         if instance
@@ -204,14 +212,16 @@ impl Setup<'_> {
             Some(Val::I32(block)) if block != 0 => block.cast_unsigned(),
             _ => return Ok((0, 0)),
         };
+        let memory = live.regions.first();
+        let Some(memory) = memory.filter(|m| u64::from(block) + 32 <= m.size() as u64) else {
+            return Ok((0, 0));
+        };
         let mut bytes = [0; 32];
         bytes[0] = 1;
         bytes[4..8].copy_from_slice(&(block + 8).to_le_bytes());
         bytes[8..12].copy_from_slice(&(block + 16).to_le_bytes());
         bytes[16..22].copy_from_slice(b"target");
-        if (block as usize).saturating_add(32) <= live.regions[0].size() {
-            live.regions[0].write(block as usize, &bytes);
-        }
+        memory.write(block as usize, &bytes);
         Ok((block.cast_signed(), (block + 4).cast_signed()))
     }
 
@@ -257,10 +267,8 @@ impl Setup<'_> {
             u32::try_from(old * 65536).map_err(|_| no_room())?
         };
         let end = u64::from(address) + u64::from(bytes);
-        if end <= live.regions[0].size() as u64 {
-            Ok(address)
-        } else {
-            Err(no_room())
-        }
+        let memory = live.regions.first();
+        let fits = memory.is_some_and(|memory| end <= memory.size() as u64);
+        fits.then_some(address).ok_or_else(no_room)
     }
 }

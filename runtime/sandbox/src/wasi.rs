@@ -115,9 +115,6 @@ pub struct System {
     output_bytes: usize,
     state: State,
 
-    /// The file that was put there last by the host: a run's input, if it is not stdin.
-    input: Option<files::Ino>,
-
     // No part of what a guest can see.
     /// The saved state that `state` started from, and whether it may differ from it.
     base: Option<Saved>,
@@ -204,7 +201,6 @@ impl System {
                 clock: Clock::default(),
                 random: Random::new(),
             },
-            input: None,
             base: None,
             touched: true,
             work: 0,
@@ -213,8 +209,10 @@ impl System {
             other_path: Vec::new(),
         };
         for (path, contents) in setup.files {
-            system.set_input_file(path, contents)?;
+            let put = system.state.files.put_file(path, contents);
+            put.map_err(|errno| system.refused(path, contents, errno))?;
         }
+        system.state.files.take_work();
         Ok(system)
     }
 
@@ -258,37 +256,41 @@ impl System {
         self.state.stdin.extend_from_slice(bytes);
     }
 
-    /// Creates or overwrites a file, with the directories above it. Does not allocate when the
-    /// file exists and was once as long (above 64 KiB it may).
+    /// Creates or overwrites the file that is the run's input, with the directories above it. It counts
+    /// as a file, but finds room where there is none left. Does not allocate when the file exists and
+    /// was once as long (above 64 KiB it may).
     ///
-    /// Errs if the path cannot be a file's, or the files would be too many bytes.
+    /// Errs if the path cannot be a file's.
     pub fn set_input_file(&mut self, path: &str, bytes: &[u8]) -> Result<(), SetupError> {
         self.touched = true;
-        let limit = self.state.files.limit_bytes();
-        let put = self.state.files.put_file(path, bytes);
+        let put = self.state.files.put_input(path, bytes);
         self.state.files.take_work();
-        let expected = match put {
-            Ok(ino) => {
-                self.input = Some(ino);
-                return Ok(());
-            }
-            Err(Errno::NoSpace) => {
-                let bytes = bytes.len();
+        match put {
+            Ok(_) => Ok(()),
+            Err(errno) => Err(self.refused(path, bytes, errno)),
+        }
+    }
+
+    /// Why a file cannot be put there.
+    fn refused(&self, path: &str, bytes: &[u8], errno: Errno) -> SetupError {
+        let expected = match errno {
+            Errno::NoSpace => {
+                let (limit, bytes) = (self.state.files.limit_bytes(), bytes.len());
                 format!(
                     "at most {limit} bytes of virtual files, names included; this one has {bytes}"
                 )
             }
-            Err(Errno::IsDirectory | Errno::NotDirectory) => {
+            Errno::IsDirectory | Errno::NotDirectory => {
                 String::from("files and directories not to be in each other's place")
             }
-            Err(_) => String::from(
+            _ => String::from(
                 "a path inside of the root, without NUL, with names of at most 255 bytes",
             ),
         };
-        Err(SetupError::File {
+        SetupError::File {
             path: path.to_owned(),
             expected,
-        })
+        }
     }
 
     /// The contents of a virtual file, if there is one at `path`.

@@ -34,7 +34,7 @@ impl WantedLimits {
     }
 }
 
-/// The fuel limit that follows from the fuel of the seeds that are no findings: 1,000 times the
+/// The fuel limit that follows from the fuel of the seeds: 1,000 times the
 /// median, within what is sensible and possible.
 pub fn fuel_limit(mut seed_fuel: Vec<u64>) -> u64 {
     if seed_fuel.is_empty() {

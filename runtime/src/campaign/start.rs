@@ -3,6 +3,7 @@
 //! The folder is opened and locked first, so that nothing is compiled for a
 //! campaign that cannot run; the fuel limit is measured only for a new one.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -129,7 +130,7 @@ fn require_more(config: &CampaignConfig) -> Result<()> {
     let Some(wanted) = config.budget.execs else {
         return Ok(());
     };
-    let done = Status::read(&config.out).map_or(0, |status| status.counters.execs);
+    let done = done(&config.out);
     if done <= wanted {
         return Ok(());
     }
@@ -141,6 +142,12 @@ fn require_more(config: &CampaignConfig) -> Result<()> {
         ),
         "the same command with a greater --execs, or with --time in its place",
     ))
+}
+
+/// Executions that a campaign goes on from. Without a checkpoint it starts again, whatever its folder says.
+fn done(root: &Path) -> u64 {
+    let status = root.join("checkpoint").exists().then(|| Status::read(root));
+    status.flatten().map_or(0, |status| status.counters.execs)
 }
 
 /// Whether the build that watches memory starts: a target may do wrong before its first input. Errs if it does not
@@ -255,4 +262,26 @@ fn runners(
 fn worker(target: &Arc<Target>, limits: &Limits, config: &CampaignConfig) -> Result<Worker> {
     Worker::new(target, limits, config.paranoid)?
         .for_guidance(config.guidance, config.choice_bytes_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Counters;
+
+    #[test]
+    fn what_was_done_counts_with_its_checkpoint() {
+        let root = tempfile::tempdir().unwrap();
+        let status = Status {
+            counters: Counters {
+                execs: 700,
+                ..Counters::default()
+            },
+            ..Status::default()
+        };
+        std::fs::write(root.path().join(Status::FILE), status.to_json()).unwrap();
+        assert_eq!(done(root.path()), 0);
+        std::fs::write(root.path().join("checkpoint"), "").unwrap();
+        assert_eq!(done(root.path()), 700);
+    }
 }

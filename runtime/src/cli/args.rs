@@ -593,7 +593,10 @@ Nothing depends on time: the same module, folders and options give the same resu
 /// A number of threads; `auto` is one for each processor.
 fn parse_workers(text: &str) -> Result<usize, String> {
     match text {
-        "auto" => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        "auto" => {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(processors.min(crate::config::WORKERS_MAX))
+        }
         number => (number.parse()).map_err(|_| "expected a number of threads, or auto".to_owned()),
     }
 }

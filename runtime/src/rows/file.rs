@@ -3,7 +3,7 @@
 //! Rows are numbered from 0. Those that no testcase can have are left out: longer than one may be, or with the byte that
 //! separates data sets. Of the former no more is held than a testcase may have.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
@@ -48,14 +48,15 @@ impl Rows {
     /// Begins to read. Files are read several times, so that a pipe is none.
     pub fn open(config: &Config, set: usize) -> Result<Rows> {
         let path = config.files[set].clone();
-        let file = File::open(&path).map_err(|e| io(&path, "open", &e))?;
-        let about = file.metadata().map_err(|e| io(&path, "read", &e))?;
+        // Before it is opened: that of a pipe would wait for somebody who writes.
+        let about = fs::metadata(&path).map_err(|e| io(&path, "open", &e))?;
         if !about.is_file() {
             bail!(
                 "{}: not a file, expected the rows of a data set",
                 show(&path)
             );
         }
+        let file = File::open(&path).map_err(|e| io(&path, "open", &e))?;
         Ok(Rows {
             set,
             path,
@@ -148,6 +149,18 @@ mod tests {
         let expected = [(0, "a"), (1, ""), (4, "1234567"), (5, "last")];
         assert_eq!(found, expected.map(|(n, text)| (n, text.to_owned())));
         assert_eq!(count(&config, 0).unwrap(), (6, 2));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let (folder, mut config) = config(b"a\n", 100);
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        config.files = vec![pipe];
+        let error = Rows::open(&config, 0).err().expect("refused").to_string();
+        assert!(error.contains("expected the rows of a data set"), "{error}");
     }
 
     #[test]

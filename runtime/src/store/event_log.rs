@@ -3,14 +3,19 @@
 //! A checkpoint names a position in it and the hash of everything before. On
 //! resume the part before must be intact, the part after is cut off and
 //! repeated: a torn last line is what kill -9 leaves and is no error; a line
-//! that is complete and yet no JSON object is.
+//! that is complete and yet no JSON object is. Of what is cut off, the names of
+//! the testcases' files are remembered: they go, too.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use serde_json::{Map, Value};
 
+use super::folder::require_file;
+use super::is_our_name;
 use crate::error::{io, show};
 
 mod tail;
@@ -20,6 +25,9 @@ pub use tail::{Tail, Told};
 /// More than any event has; a longer line is somebody else's.
 const LINE_BYTES_MAX: u64 = 1 << 24;
 
+/// More files than any campaign keeps between two checkpoints. Those of a longer log stay.
+const CUT_FILES_MAX: usize = 1 << 20;
+
 /// The open log of a campaign.
 #[derive(Debug)]
 pub struct EventLog {
@@ -28,6 +36,7 @@ pub struct EventLog {
     pending: Vec<u8>,
     bytes: u64,
     hasher: blake3::Hasher,
+    cut_files: BTreeSet<String>,
 }
 
 /// A position in the log: what a checkpoint remembers of it.
@@ -53,7 +62,7 @@ impl EventLog {
     /// Opens the log and cuts it at `position`, after checking what comes before
     /// and what is about to be cut. Neither is held in memory as a whole.
     pub fn open_at(path: &Path, position: Position) -> Result<EventLog> {
-        super::require_file(path)?;
+        require_file(path)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -63,7 +72,7 @@ impl EventLog {
             .map_err(|e| io(path, "open", &e))?;
         let mut reader = BufReader::new(&file);
         let (hasher, line_count) = check_before(path, &mut reader, position)?;
-        check_after(path, &mut reader, line_count)?;
+        let cut_files = check_after(path, &mut reader, line_count)?;
         file.set_len(position.bytes)
             .map_err(|e| io(path, "truncate", &e))?;
         file.seek(SeekFrom::End(0))
@@ -74,7 +83,13 @@ impl EventLog {
             pending: Vec::new(),
             bytes: position.bytes,
             hasher,
+            cut_files,
         })
+    }
+
+    /// Names of testcases' files that what was cut off told of.
+    pub fn cut_files(&self) -> &BTreeSet<String> {
+        &self.cut_files
     }
 
     /// Adds a line; it reaches the file with the next [`EventLog::flush`].
@@ -148,9 +163,14 @@ fn check_before(
     Ok((hasher, line_count))
 }
 
-/// Reads the rest, whose first line has the number `line_count`, counted from 0.
-fn check_after(path: &Path, reader: &mut impl BufRead, mut line_count: u64) -> Result<()> {
+/// Reads the rest, whose first line has the number `line_count`, counted from 0; the files that it tells of.
+fn check_after(
+    path: &Path,
+    reader: &mut impl BufRead,
+    mut line_count: u64,
+) -> Result<BTreeSet<String>> {
     let mut line = Vec::new();
+    let mut files = BTreeSet::new();
     loop {
         line.clear();
         let mut bounded = reader.by_ref().take(LINE_BYTES_MAX);
@@ -160,15 +180,25 @@ fn check_after(path: &Path, reader: &mut impl BufRead, mut line_count: u64) -> R
         line_count += 1;
         if line.last() != Some(&b'\n') && read < LINE_BYTES_MAX {
             // The end, or a line that kill -9 tore.
-            return Ok(());
+            return Ok(files);
         }
-        if serde_json::from_slice::<serde_json::Map<_, _>>(&line).is_err() {
+        let Ok(event) = serde_json::from_slice::<Map<String, Value>>(&line) else {
             bail!(
                 "{}: event log is corrupt: line {line_count} is not a JSON object",
                 show(path)
             );
-        }
+        };
+        files.extend(file_of(&event).filter(|_| files.len() < CUT_FILES_MAX));
     }
+}
+
+/// The file of a testcase that an event says was written.
+fn file_of(event: &Map<String, Value>) -> Option<String> {
+    let name = match event.get("event")?.as_str()? {
+        "kept" | "trimmed" => event.get("file")?.as_str()?,
+        _ => return None,
+    };
+    is_our_name(name).then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -196,6 +226,30 @@ mod tests {
             drop(EventLog::open_at(&path, position).unwrap());
             assert_eq!(fs::read(&path).unwrap(), intact, "{tail:?}");
         }
+    }
+
+    #[test]
+    fn what_is_cut_is_known_by_its_files() {
+        let name = |digit: &str| digit.repeat(32);
+        let line = |event: &str, file: &str| format!(r#"{{"event":"{event}","file":"{file}"}}"#);
+        let (_root, path, position) = log_of(&[&line("kept", &name("0"))]);
+        let intact = fs::read_to_string(&path).unwrap();
+        let after = [
+            line("kept", &name("a")),
+            line("trimmed", &name("b")),
+            line("finding", &name("c")),
+            line("kept", "../campaign.toml"),
+            r#"{"event":"kept","file":7}"#.to_owned(),
+            line("kept", &name("d")),
+        ];
+        // The last line is torn.
+        fs::write(&path, intact + &after.join("\n")).unwrap();
+        let log = EventLog::open_at(&path, position).unwrap();
+        let cut: Vec<&String> = log.cut_files().iter().collect();
+        assert_eq!(cut, [&name("a"), &name("b")]);
+        drop(log);
+        let log = EventLog::open_at(&path, position).unwrap();
+        assert!(log.cut_files().is_empty());
     }
 
     #[test]

@@ -135,26 +135,37 @@ pub fn glance(start: &[u8]) -> Option<Header> {
     decoded.ok().map(|(header, _)| header)
 }
 
-fn checked_body(bytes: &[u8]) -> Result<&[u8], FormatError> {
-    if bytes.len() < MAGIC.len() || bytes[..MAGIC.len()] != MAGIC {
-        let start = &bytes[..bytes.len().min(MAGIC.len())];
+/// What stands before the body.
+pub const START_BYTES: u64 = BODY_OFFSET as u64;
+
+/// Errs if a file of so many bytes that begins so is no checkpoint. `start` has its first [`START_BYTES`], or
+/// all if there are fewer.
+pub fn check_start(start: &[u8], bytes: u64) -> Result<(), FormatError> {
+    if !start.starts_with(&MAGIC) {
+        let start = &start[..start.len().min(MAGIC.len())];
         return Err(FormatError::Magic(start.escape_ascii().to_string()));
     }
     let length_error = |expected: u64| FormatError::Length {
-        found: bytes.len() as u64,
+        found: bytes,
         expected,
     };
-    if bytes.len() < BODY_OFFSET {
-        return Err(length_error(BODY_OFFSET as u64));
+    if start.len() < BODY_OFFSET {
+        return Err(length_error(START_BYTES));
     }
-    if bytes[8] != VERSION {
-        return Err(FormatError::Version(bytes[8]));
+    if start[8] != VERSION {
+        return Err(FormatError::Version(start[8]));
     }
-    let length = u64::from_le_bytes(bytes[9..17].try_into().expect("eight bytes"));
-    let expected = length.saturating_add(BODY_OFFSET as u64);
-    if expected != bytes.len() as u64 {
+    let length = u64::from_le_bytes(start[9..17].try_into().expect("eight bytes"));
+    let expected = length.saturating_add(START_BYTES);
+    if expected != bytes {
         return Err(length_error(expected));
     }
+    Ok(())
+}
+
+fn checked_body(bytes: &[u8]) -> Result<&[u8], FormatError> {
+    let start = &bytes[..bytes.len().min(BODY_OFFSET)];
+    check_start(start, bytes.len() as u64)?;
     let body = &bytes[BODY_OFFSET..];
     if blake3::hash(body).as_bytes()[..] != bytes[17..BODY_OFFSET] {
         return Err(FormatError::Checksum);

@@ -23,7 +23,8 @@ pub struct Replayed {
     /// How it ended. Its fuel is what campaigns count, by whole segments.
     pub outcome: Outcome,
     /// The operators that ran and what they cost: the same fuel without what an early end cut off.
-    /// Equal to the former where a run returned, ran out of fuel or nested too deeply.
+    /// Equal to the former where a run returned, ran out of fuel, nested too deeply, or ended so deep that not all of
+    /// its stack is known.
     pub fuel_exact: u64,
     /// Where, and what it did to memory if that ended it.
     pub ending: Ending,
@@ -225,16 +226,21 @@ impl Replayer for Replays {
     }
 }
 
+/// Frames from which on there may be more than are kept: the sandbox keeps 256, of which a few are not the guest's.
+const FRAMES_MANY: usize = 248;
+
 /// The fuel of a run without what its early end cut off.
 pub(super) fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFrame]) -> u64 {
     let cut_short = match outcome.exit {
-        // These end between segments, or have more frames than are kept.
+        // These end between segments, or nested too deeply.
         Exit::Hang
         | Exit::StackOverflow
         | Exit::StackEnd
         | Exit::Generator(
             GeneratorFault::Hang | GeneratorFault::StackOverflow | GeneratorFault::StackEnd,
         ) => 0,
+        // What the others cut off is not known.
+        _ if frames.len() >= FRAMES_MANY => 0,
         _ => {
             let stack = frames.iter().filter_map(|frame| frame.offset);
             sandbox.program().probe_map().cut_short(stack)
@@ -248,4 +254,39 @@ fn symbolised(symbols: &Symbols, raw: &RawFrame) -> Vec<Frame> {
     frames
         .filter(|frames| !frames.is_empty())
         .unwrap_or_else(|| symbols.frames_of(raw.function))
+}
+
+#[cfg(test)]
+mod tests {
+    use sandglass_sandbox::{Options, Program, on_guest_thread};
+
+    use super::*;
+
+    #[test]
+    fn what_a_deep_end_cuts_off_is_taken_off_where_all_frames_are_known() {
+        let wasm = wat::parse_str(
+            r#"(module (memory (export "memory") 1)
+              (func $down (param $more i32)
+                (if (i32.eqz (local.get $more)) (then unreachable))
+                (call $down (i32.sub (local.get $more) (i32.const 1)))
+                (local.set $more (i32.const 0)))
+              (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $size i32) (result i32)
+                (call $down (i32.load16_u (local.get $p)))
+                i32.const 0))"#,
+        )
+        .expect("it is well-formed");
+        on_guest_thread(|| {
+            let program = Program::build(&wasm, Build::Exact, &Options::default(), None);
+            let program = Arc::new(program.expect("it is accepted"));
+            let mut sandbox = Sandbox::new(&program, &Limits::STANDARD).expect("it starts");
+            let mut cut_off = |calls: u16| {
+                let replay = sandbox.replay(&calls.to_le_bytes());
+                let exact = fuel_exact(&sandbox, &replay.outcome, &replay.frames);
+                replay.outcome.fuel - exact
+            };
+            // Two operators in each call of itself, one in the entry's.
+            assert_eq!([0, 1, 200].map(&mut cut_off), [1, 3, 401]);
+            assert_eq!([256, 300, 5_000].map(&mut cut_off), [0; 3]);
+        });
+    }
 }

@@ -76,15 +76,19 @@ impl Worker {
         Ok(self)
     }
 
-    /// The fuel of each input that is no finding, under this worker's limits.
+    /// The fuel of each input that is no finding, under this worker's limits; of all if there are only findings, as inputs that
+    /// are dear look like endless ones under limits that are for others.
     pub fn measure<'a>(&mut self, inputs: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u64>> {
         let interest = Interest::new(self.target_probes(), 0);
-        let mut fuel = Vec::new();
+        let (mut fine, mut findings) = (Vec::new(), Vec::new());
         for input in inputs {
             let outcome = self.run(1, Variant::Fast, input, &interest, false)?;
-            fuel.extend((!outcome.exit.is_finding()).then_some(outcome.fuel));
+            match outcome.exit.is_finding() {
+                true => findings.push(outcome.fuel),
+                false => fine.push(outcome.fuel),
+            }
         }
-        Ok(fuel)
+        Ok(if fine.is_empty() { findings } else { fine })
     }
 
     /// Sets the fuel limit of later executions.

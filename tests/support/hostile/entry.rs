@@ -171,7 +171,41 @@ fn wrong_entries() -> Vec<Hostile> {
             imported_memory(),
             refused("imports its memory as `env.memory`"),
         ),
+        Hostile::new(
+            "entry-memory-is-the-second",
+            second_memory(false).idle_target().bytes(),
+            refused("export `memory` is memory 1, expected memory 0"),
+        ),
+        Hostile::new(
+            "entry-memory-is-behind-a-64-bit-one",
+            second_memory(true).idle_target().bytes(),
+            refused("export `memory` is memory 1, expected memory 0"),
+        ),
+        Hostile::new(
+            "entry-memory-of-a-command-is-the-second",
+            {
+                let mut parts = second_memory(false);
+                export(&mut parts, "_start", &[], &[]);
+                parts.bytes()
+            },
+            refused("export `memory` is memory 1, expected memory 0"),
+        ),
     ]
+}
+
+/// Two memories, of which the second is exported; the first has 64-bit addresses if `is_wide`.
+fn second_memory(is_wide: bool) -> Parts {
+    let mut parts = Parts::empty();
+    parts.memories.memory(MemoryType {
+        minimum: 1,
+        maximum: None,
+        memory64: is_wide,
+        shared: false,
+        page_size_log2: None,
+    });
+    parts.memory(1, None);
+    parts.exports.export("memory", ExportKind::Memory, 1);
+    parts
 }
 
 fn imported_memory() -> Vec<u8> {
@@ -212,6 +246,11 @@ fn names() -> Vec<Hostile> {
             Expect::Refused("clashes"),
         ),
         also("reserved-alone", "__sandglass", Expect::Refused("clashes")),
+        Hostile::new(
+            "import-reserved",
+            reserved_import(),
+            Expect::Refused("clashes with the names"),
+        ),
         also("empty", "", Expect::Ends("valid")),
         also("of-newlines", "\n\n\r\n", Expect::Ends("valid")),
         also(
@@ -262,6 +301,17 @@ fn names() -> Vec<Hostile> {
             }
         }),
     ]
+}
+
+/// Calls what instrumented code alone may call.
+fn reserved_import() -> Vec<u8> {
+    let mut parts = Parts::with_memory();
+    let ask = parts.import("sandglass:host", "enter", WORD_TYPE);
+    parts
+        .target(|f| {
+            f.i32_const(0).call(ask);
+        })
+        .bytes()
 }
 
 /// Imports that no one grants.

@@ -19,7 +19,7 @@ use crate::flow::catch_label;
 const ROUNDS_MAX: usize = 16;
 
 /// Locals of one function that are followed; what is kept in others has no label. Unoptimised code alone
-/// has more than a few hundred, and twice this many is what an engine takes.
+/// has more than a few hundred.
 const LOCALS_MAX: usize = 20_000;
 
 #[derive(Default)]
@@ -80,11 +80,16 @@ impl Carriers {
         found
     }
 
-    /// Those of a function's locals that can have a label.
-    pub(super) fn of_function(&self, module: &Module, used: &BTreeSet<LocalId>) -> Vec<LocalId> {
+    /// Those of a function's locals that can have a label, as many as there is room for.
+    pub(super) fn of_function(
+        &self,
+        module: &Module,
+        used: &BTreeSet<LocalId>,
+        room: usize,
+    ) -> Vec<LocalId> {
         let wanted = used.iter().copied();
         let wanted = wanted.filter(|local| self.local(module, *local));
-        wanted.take(LOCALS_MAX).collect()
+        wanted.take(LOCALS_MAX.min(room)).collect()
     }
 
     pub(super) fn local(&self, module: &Module, local: LocalId) -> bool {

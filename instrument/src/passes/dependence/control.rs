@@ -1,7 +1,7 @@
 //! Labels across blocks, loops and calls: what is left where for whoever goes on.
 
 use walrus::ir::{self, Instr, InstrLocId, InstrSeqId};
-use walrus::{FunctionId, FunctionKind, TypeId, ValType};
+use walrus::{FunctionId, FunctionKind, TypeId};
 
 use super::effect::{block, carries};
 use super::walk::{Goal, Value, Walk};
@@ -33,7 +33,7 @@ impl Walk<'_> {
         let goals = which.iter().enumerate().map(|(n, carries)| match carries {
             false => Goal::Nowhere,
             true if is_landing => Goal::Memory(payload(n)),
-            true => Goal::Local(self.module.locals.add(ValType::I32)),
+            true => self.another().map_or(Goal::Nowhere, Goal::Local),
         });
         goals.collect()
     }
@@ -65,7 +65,7 @@ impl Walk<'_> {
         // What comes out at the end is no branch to it.
         let exits = self.pass.carriers.exits(seq, &results);
         let ends = exits.iter().map(|carries| match carries {
-            true => Goal::Local(self.module.locals.add(ValType::I32)),
+            true => self.another().map_or(Goal::Nowhere, Goal::Local),
             false => Goal::Nowhere,
         });
         let ends = ends.collect::<Vec<_>>();

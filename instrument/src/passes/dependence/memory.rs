@@ -11,6 +11,8 @@
 //!
 //! The guest's own access comes first: one that traps leaves no label, and what did not trap has an
 //! address below a quarter of the shadow's size.
+//!
+//! Operators on a memory without a shadow stay as they are.
 
 use walrus::ir::{
     self, BinaryOp, ExtendedLoad, Instr, InstrLocId, LoadKind, LoadSimdKind, MemArg, StoreKind,
@@ -18,6 +20,7 @@ use walrus::ir::{
 };
 use walrus::{LocalId, MemoryId, ValType};
 
+use super::effect::effect;
 use super::events::{Operand, Outcome};
 use super::walk::{Label, Use, Value, Walk};
 use crate::emit::Code;
@@ -39,6 +42,14 @@ enum Loaded {
 
 /// Rewrites an operator that works on memory.
 pub(super) fn operator(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
+    if memory_of(&instr).is_some_and(|memory| !walk.pass.shadows.contains_key(&memory)) {
+        let (taken, left) = effect(walk.module, &instr);
+        let height = walk.stack.len() - taken;
+        walk.stack.truncate(height);
+        walk.stack.resize(height + left, Value::PLAIN);
+        code.op_at(instr, loc);
+        return;
+    }
     match &instr {
         Instr::Load(ir::Load { memory, kind, arg }) => {
             let (memory, arg) = (*memory, *arg);
@@ -66,6 +77,19 @@ pub(super) fn operator(walk: &mut Walk, code: &mut Code, instr: Instr, loc: Inst
             index_event(walk, code, access, address, loc);
         }
         _ => bulk(walk, code, instr, loc),
+    }
+}
+
+/// The memory whose labels an operator reads or changes.
+fn memory_of(instr: &Instr) -> Option<MemoryId> {
+    match instr {
+        Instr::Load(ir::Load { memory, .. })
+        | Instr::LoadSimd(ir::LoadSimd { memory, .. })
+        | Instr::Store(ir::Store { memory, .. })
+        | Instr::MemoryFill(ir::MemoryFill { memory })
+        | Instr::MemoryInit(ir::MemoryInit { memory, .. })
+        | Instr::MemoryCopy(ir::MemoryCopy { dst: memory, .. }) => Some(*memory),
+        _ => None,
     }
 }
 
@@ -416,6 +440,10 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
         narrow(code.get(local), wide);
         code.i32(LABEL_SHIFT).bin(BinaryOp::I32Shl);
     };
+    let mut clear = Code::default();
+    scaled(&mut clear, target, to_wide);
+    scaled(&mut clear, size, size_wide);
+    clear.call(walk.library_of(to).clear);
     match from {
         Some(from) if from == to => {
             scaled(code, target, to_wide);
@@ -423,6 +451,7 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
             scaled(code, size, size_wide);
             code.call(walk.library_of(to).copy);
         }
+        Some(from) if !walk.pass.shadows.contains_key(&from) => code.0.extend(clear.0),
         Some(from) => {
             // Between pages that never held a label, nothing is copied: they take no memory.
             let (src, other) = walk.pass.shadows[&from];
@@ -446,22 +475,15 @@ fn bulk(walk: &mut Walk, code: &mut Code, instr: Instr, loc: InstrLocId) {
             code.call(library.any).bin(BinaryOp::I32Or);
             walk.when(code, copy);
         }
+        None if middle_value.label == Label::None => code.0.extend(clear.0),
         None => {
-            let mut clear = Code::default();
-            scaled(&mut clear, target, to_wide);
-            scaled(&mut clear, size, size_wide);
-            clear.call(walk.library_of(to).clear);
-            if middle_value.label == Label::None {
-                code.0.extend(clear.0);
-            } else {
-                let mut then = Code::default();
-                scaled(&mut then, target, to_wide);
-                walk.label(&mut then, middle_value.label);
-                narrow(then.get(size), size_wide);
-                then.call(walk.library_of(to).fill);
-                walk.label(code, middle_value.label);
-                walk.if_else(code, then, clear);
-            }
+            let mut then = Code::default();
+            scaled(&mut then, target, to_wide);
+            walk.label(&mut then, middle_value.label);
+            narrow(then.get(size), size_wide);
+            then.call(walk.library_of(to).fill);
+            walk.label(code, middle_value.label);
+            walk.if_else(code, then, clear);
         }
     }
     let site = (loc, SiteKind::Size, Relation::None, 4);

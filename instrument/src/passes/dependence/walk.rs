@@ -4,6 +4,9 @@
 //! place on the stack. Most are known to be nothing, and cost nothing. What a block leaves goes through
 //! locals of its own; where exceptions may land, through the memory of labels, for nothing of ours runs
 //! on their way.
+//!
+//! Where a function has so many locals, or blocks with results, that there is no room for all of ours, what is left over
+//! has no label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +18,12 @@ use super::library::Library;
 use super::{Dependence, operators};
 use crate::emit::{Code, body, body_mut, sequence, sequences};
 use crate::labels::{SiteKind, VALUES_MAX, argument, payload, result};
+
+/// Locals of a function at most, parameters included, as wasm has it.
+const FUNCTION_LOCALS_MAX: usize = 50_000;
+
+/// Locals that are left for operators that are worked on, here and in other passes: those take three dozen each at most.
+const LOCALS_SPARE: usize = 100;
 
 /// Where the label of a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +87,8 @@ pub(super) struct Walk<'a> {
     pub(super) slots: Vec<LocalId>,
     /// From locals of the guest's to those of their labels.
     pub(super) twins: BTreeMap<LocalId, LocalId>,
+    /// How many more locals there may be for labels.
+    room: usize,
     pub(super) scratch: Vec<(Use, ValType, LocalId)>,
     pub(super) goals: BTreeMap<InstrSeqId, Vec<Goal>>,
 }
@@ -101,7 +112,10 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
                 }),
         );
     }
-    let carriers = pass.carriers.of_function(module, &used);
+    let room = FUNCTION_LOCALS_MAX.saturating_sub(used.len() + LOCALS_SPARE);
+    // A quarter is for places on the stack and what blocks leave.
+    let carriers = pass.carriers.of_function(module, &used, room / 4 * 3);
+    let room = room - carriers.len();
     let twins = carriers.into_iter().map(|local| {
         let twin = module.locals.add(ValType::I32);
         (local, twin)
@@ -121,6 +135,7 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
         stack: Vec::new(),
         slots: Vec::new(),
         twins,
+        room,
         scratch: Vec::new(),
         goals: BTreeMap::from([(entry, goals)]),
     };
@@ -193,7 +208,10 @@ impl Walk<'_> {
 
     /// Makes the label that the code leaves on the stack that of a new value.
     pub(super) fn push_label(&mut self, code: &mut Code, flat: bool) {
-        let slot = self.slot(self.stack.len());
+        let Some(slot) = self.slot(self.stack.len()) else {
+            code.op(ir::Drop {});
+            return self.stack.push(Value::PLAIN);
+        };
         code.set(slot);
         self.stack.push(Value {
             label: Label::Slot(self.stack.len()),
@@ -221,11 +239,19 @@ impl Walk<'_> {
         self.stack.pop().expect("the module is valid")
     }
 
-    pub(super) fn slot(&mut self, n: usize) -> LocalId {
+    /// The local for a place on the stack, if there is room for it.
+    fn slot(&mut self, n: usize) -> Option<LocalId> {
         while self.slots.len() <= n {
-            self.slots.push(self.module.locals.add(ValType::I32));
+            let slot = self.another()?;
+            self.slots.push(slot);
         }
-        self.slots[n]
+        Some(self.slots[n])
+    }
+
+    /// Another local for a label, if there is room for it.
+    pub(super) fn another(&mut self) -> Option<LocalId> {
+        self.room = self.room.checked_sub(1)?;
+        Some(self.module.locals.add(ValType::I32))
     }
 
     /// Code that leaves a label on the stack.
@@ -354,10 +380,14 @@ impl Walk<'_> {
                 continue;
             };
             if of.is_none_or(|of| of == local) {
-                self.label(code, Label::Local(local));
-                let slot = self.slot(n);
-                code.set(slot);
-                self.stack[n].label = Label::Slot(n);
+                self.stack[n].label = match self.slot(n) {
+                    Some(slot) => {
+                        self.label(code, Label::Local(local));
+                        code.set(slot);
+                        Label::Slot(n)
+                    }
+                    None => Label::None,
+                };
             }
         }
     }

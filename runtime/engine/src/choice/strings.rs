@@ -23,7 +23,12 @@ pub const STRING_SITE: u32 = 0x5f73_7472;
 /// appends one to the path of the request for each node but the first.
 pub const PARTS: [u32; 3] = [0, 1, 2];
 
-const COIN: Domain = Domain::Bool { num: 1, den: 2 };
+/// Even odds, written as no generator does: choices that are given again must not take a draw of the generator's own for the coin
+/// of a request that had no table.
+const COIN: Domain = Domain::Bool {
+    num: 1 << 30,
+    den: 1 << 31,
+};
 
 /// The bytes of a node that were copied from the table, so that no tape holds them.
 #[inline]
@@ -180,6 +185,23 @@ mod tests {
         assert_eq!(tape_of(&choices, Reading::Whole, |_| true), bytes);
         assert_eq!(tape_bytes(&choices) as usize, bytes.len());
         assert_eq!(tape_starts(&choices), [0, 1, 2, 6, 6, 7, 8, 9, 10, 14, 14]);
+    }
+
+    /// Without a table a request leaves nothing behind, whatever is drawn next at its place.
+    #[test]
+    fn a_coin_of_the_generators_own_is_none_of_a_request() {
+        let drawn = |source| {
+            let mut drawing = Drawing::new(source, 100);
+            let string = drawing.string((7, Role::Value), 9, |_, _| {});
+            let own = drawing.coin(7, Role::Value).expect("there is room");
+            (string.expect("there is room"), own, drawing.finish())
+        };
+        for byte in [0, 1] {
+            let (string, own, choices) = drawn(tape(&[byte], 1));
+            assert_eq!((string, u8::from(own)), (None, byte));
+            let replay = Replay::new(Arc::new(choices.clone()), After::Stops);
+            assert_eq!(drawn(Source::Replay(replay)), (None, own, choices));
+        }
     }
 
     #[test]

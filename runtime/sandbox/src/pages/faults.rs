@@ -3,8 +3,8 @@
 //! A handler in front of wasmtime's (`signals`, `exceptions`) tells. A write to a watched page makes that page
 //! writable and puts it on its region's hot list; of any other fault the address is kept, and wasmtime gets it.
 //!
-//! This is one of the files that may use `unsafe`. Contract: what the handler calls uses atomics and one system
-//! call alone, and follows the pointer to a [`Watch`] only on the thread that uses its region.
+//! This is one of the files that may use `unsafe`. Contract: what the handler calls uses atomics and one kind of
+//! system call alone, and follows the pointer to a [`Watch`] only on the thread that uses its region.
 #![expect(unsafe_code, reason = "changes protection while a fault is handled")]
 
 use std::cell::Cell;
@@ -24,10 +24,17 @@ pub(crate) use exceptions::{KNOWS_TRAP_PC, install_handler};
 #[cfg(unix)]
 pub(crate) use signals::{KNOWS_TRAP_PC, install_handler};
 
-/// Past this many hot pages a fault unprotects a whole chunk: the kernel limits mappings.
-const SCATTERED_PAGES_MAX: usize = 8192;
+/// Runs of neighbouring hot pages that all watched regions of the process may have together; past that, a fault
+/// unprotects its whole region. Each run takes two mappings, and Linux gives a process 65,530: a quarter is left for all
+/// else.
+const RUNS_MAX: usize = 24_576;
+/// Past this many a fault unprotects a whole chunk.
+const SCATTERED_RUNS_MAX: usize = RUNS_MAX / 3 * 2;
 /// Pages of such a chunk.
 const CHUNK_PAGES: usize = 64;
+
+/// Runs of hot pages in the process, or more.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// States of a page.
 pub(super) const COLD: u32 = 0;
@@ -43,6 +50,8 @@ pub(super) struct Watch {
     /// Pages in the order in which they became hot.
     pub(super) hot: Box<[AtomicU32]>,
     pub(super) hot_count: AtomicUsize,
+    /// How many runs of neighbours they are, or more: its part of [`RUNS`].
+    runs: AtomicUsize,
 }
 
 impl Watch {
@@ -55,7 +64,50 @@ impl Watch {
             states: cells(),
             hot: cells(),
             hot_count: AtomicUsize::new(0),
+            runs: AtomicUsize::new(0),
         }
+    }
+
+    /// May there be so many runs of hot pages?
+    pub(super) fn has_room(&self, runs: usize) -> bool {
+        let more = runs.saturating_sub(self.runs.load(Ordering::Relaxed));
+        more == 0 || RUNS.load(Ordering::Relaxed) + more <= RUNS_MAX
+    }
+
+    /// Says how many runs of hot pages there are.
+    pub(super) fn settle(&self, runs: usize) {
+        let before = self.runs.swap(runs, Ordering::Relaxed);
+        // Wraps around where there are fewer, as the sum does.
+        RUNS.fetch_add(runs.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Makes pages writable and puts those that were not on the hot list.
+    fn open(&self, first: usize, pages: usize) -> io::Result<()> {
+        let start = (self.base + first * PAGE) as *mut u8;
+        // SAFETY: the pages lie inside the watched, accessible part of the region's mapping.
+        unsafe { system::allow_writes(start, pages * PAGE) }?;
+        let is_hot = |page: usize| {
+            let state = self.states.get(page);
+            state.is_some_and(|state| state.load(Ordering::Relaxed) == HOT)
+        };
+        // What has hot pages inside or beside it is no run of its own.
+        if !(first.saturating_sub(1)..=first + pages).any(is_hot) {
+            self.settle(self.runs.load(Ordering::Relaxed) + 1);
+        }
+        for page in first..first + pages {
+            if self.states[page].swap(HOT, Ordering::Relaxed) == COLD {
+                let at = self.hot_count.fetch_add(1, Ordering::Relaxed);
+                self.hot[at].store(page as u32, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all pages hot. It needs no further mapping.
+    pub(super) fn open_all(&self) -> io::Result<()> {
+        self.open(0, self.states.len())?;
+        self.settle(1);
+        Ok(())
     }
 }
 
@@ -99,6 +151,7 @@ pub(super) fn register(watch: &Watch, reserved: usize) -> io::Result<()> {
 }
 
 pub(super) fn unregister(watch: &Watch) {
+    watch.settle(0);
     let entry = ptr::from_ref(watch).cast_mut();
     for slot in &WATCHES {
         if slot.watch.load(Ordering::Acquire) == entry {
@@ -119,7 +172,7 @@ pub(crate) fn take_trap_pc() -> usize {
     TRAP_PC.take()
 }
 
-/// The first write to a watched page. Async-signal-safe: atomics and one system call.
+/// The first write to a watched page. Async-signal-safe: atomics and one kind of system call.
 fn make_hot(address: usize) -> bool {
     for slot in &WATCHES[..WATCHES_USED.load(Ordering::Acquire)] {
         let end = slot.end.load(Ordering::Acquire);
@@ -147,25 +200,16 @@ fn make_hot(address: usize) -> bool {
         if state.load(Ordering::Relaxed) == HOT {
             return false;
         }
-        let count = watch.hot_count.load(Ordering::Relaxed);
-        let (first, pages) = if count < SCATTERED_PAGES_MAX {
-            (page, 1)
-        } else {
-            let first = page / CHUNK_PAGES * CHUNK_PAGES;
-            (first, CHUNK_PAGES.min(watch.states.len() - first))
-        };
-        let start = (watch.base + first * PAGE) as *mut u8;
-        // SAFETY: the pages lie inside the watched, accessible part of the region's mapping.
-        if unsafe { system::allow_writes(start, pages * PAGE) }.is_err() {
-            return false;
-        }
-        for page in first..first + pages {
-            if watch.states[page].swap(HOT, Ordering::Relaxed) == COLD {
-                let at = watch.hot_count.fetch_add(1, Ordering::Relaxed);
-                watch.hot[at].store(page as u32, Ordering::Relaxed);
+        let opened = match RUNS.load(Ordering::Relaxed) {
+            ..SCATTERED_RUNS_MAX => watch.open(page, 1),
+            ..RUNS_MAX => {
+                let first = page / CHUNK_PAGES * CHUNK_PAGES;
+                watch.open(first, CHUNK_PAGES.min(watch.states.len() - first))
             }
-        }
-        return true;
+            _ => watch.open_all(),
+        };
+        // Others than we may have taken the mappings.
+        return opened.or_else(|_| watch.open_all()).is_ok();
     }
     false
 }

@@ -139,7 +139,11 @@ impl Sandbox {
             self.program.map.layout.counters as usize,
             self.reader.probes(),
         );
-        self.reader.clear(counters);
+        // A run in which a function's count wrapped to 0 went over any limit, and its arms would stay.
+        match exit {
+            Exit::Hang => counters.fill(0),
+            _ => self.reader.clear(counters),
+        }
         outcome
     }
 

@@ -39,6 +39,7 @@ impl Sandbox {
         let host = live.store.data_mut();
         host.system.reset(&self.saved);
         host.draws.reset();
+        host.looks = 0;
         if let Some(tree) = &mut host.tree {
             tree.clear(&self.side);
         }

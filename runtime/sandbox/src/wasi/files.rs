@@ -49,6 +49,8 @@ pub(super) struct Files {
     /// Bytes of all files, and the charge for all entries.
     used_bytes: u64,
     limit_bytes: u64,
+    /// The run's input, until the guest changes or removes it.
+    input: Option<Ino>,
     /// Bytes touched since [`Files::take_work`].
     work: u64,
 
@@ -122,6 +124,7 @@ impl Files {
             free: Vec::new(),
             used_bytes: 0,
             limit_bytes,
+            input: None,
             work: 0,
             marks: vec![Mark::default()],
             dirty: Vec::new(),
@@ -148,6 +151,7 @@ impl Files {
             self.clone_from(saved);
             return;
         }
+        self.input = saved.input;
         if self.dirty.is_empty() {
             return;
         }
@@ -222,6 +226,11 @@ impl Files {
         }
     }
 
+    /// Does the file still have the bytes of the run's input?
+    pub(super) fn is_input(&self, ino: Ino) -> bool {
+        self.input == Some(ino)
+    }
+
     /// What the guest is told about a node.
     pub(super) fn stat(&self, ino: Ino) -> Filestat {
         let node = self.node(ino);
@@ -273,6 +282,9 @@ impl Files {
         if bytes > most {
             return Err(Errno::NoSpace);
         }
+        if self.is_input(ino) {
+            self.input = None;
+        }
         let node = self.node_mut(ino);
         node.modified = now;
         node.changed = now;
@@ -293,7 +305,9 @@ impl Files {
 
     /// The longest that a file of `old` bytes may become.
     fn most(&self, old: usize) -> usize {
-        let most = (self.limit_bytes - self.used_bytes).saturating_add(old as u64);
+        // An input may have taken it over the limit.
+        let left = self.limit_bytes.saturating_sub(self.used_bytes);
+        let most = left.saturating_add(old as u64);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
@@ -420,6 +434,40 @@ mod tests {
         assert!(files.data_mut(ino).unwrap().capacity() <= 10_000);
         files.resize(ino, 0, 1).unwrap();
         assert_eq!(files.used_bytes, ENTRY_BYTES + 1);
+    }
+
+    #[test]
+    fn an_input_finds_room_in_full_files() {
+        let mut files = Files::new(1_000);
+        files.put_file("a", &[7; 700]).unwrap();
+        assert_eq!(files.put_file("input", &[1; 500]), Err(Errno::NoSpace));
+        files.track();
+        let saved = files.clone();
+        let ino = files.put_input("input", &[1; 500]).unwrap();
+        assert_eq!(files.contents(ino).unwrap(), [1; 500]);
+        assert_eq!(files.put_file("b", b""), Err(Errno::NoSpace));
+        assert_eq!(write(&mut files, ino, 500, b"x"), Err(Errno::NoSpace));
+        assert!(files.is_input(ino));
+        assert_eq!(write(&mut files, ino, 0, b"x"), Ok(1));
+        assert!(!files.is_input(ino));
+        files.restore(&saved);
+        assert!(files == saved);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_an_input_is_none() {
+        let mut files = Files::new(1_000);
+        let input = files.put_input("input", b"1").unwrap();
+        files.track();
+        let saved = files.clone();
+        let place = files.walk(ROOT, b"input").unwrap();
+        files.unlink(&place, 1).unwrap();
+        assert!(files.is_input(input), "it may still be open");
+        files.release(input, false);
+        assert_eq!(files.put_file("other", b"2"), Ok(input));
+        assert!(!files.is_input(input));
+        files.restore(&saved);
+        assert!(files.is_input(input));
     }
 
     #[test]

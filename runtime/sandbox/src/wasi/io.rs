@@ -44,7 +44,7 @@ fn gather(
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     let mut left = source.get(start..).unwrap_or_default();
     let is_input = match descriptor.object {
-        Object::File(ino) => system.input == Some(ino),
+        Object::File(ino) => state.files.is_input(ino),
         _ => true,
     };
     let mut total = 0;

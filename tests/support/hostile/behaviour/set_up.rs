@@ -73,32 +73,83 @@ pub(super) fn set_up() -> Vec<Hostile> {
         ),
         Hostile::new(
             "set-up-malloc-returns-minus-one",
-            malloc(-1),
+            malloc(-1).idle_target().bytes(),
             Expect::FailsSetUp("no room"),
         ),
         Hostile::new(
             "set-up-malloc-returns-null",
-            malloc(0),
+            malloc(0).idle_target().bytes(),
             Expect::FailsSetUp("no room"),
         ),
         Hostile::new(
             "set-up-malloc-returns-last-byte",
-            malloc(65_535),
+            malloc(65_535).idle_target().bytes(),
             Expect::FailsSetUp("no room"),
+        ),
+        Hostile::new(
+            "set-up-malloc-returns-minus-four-for-arguments",
+            initialized(malloc(-4)).idle_target().bytes(),
+            Expect::FailsSetUp("no room"),
+        ),
+        Hostile::new(
+            "set-up-malloc-has-no-room-for-arguments",
+            initialized(allocating(Parts::with_memory(), |f| {
+                // 32 bytes are what the arguments take.
+                f.local_get(0).i32_const(32).i32_eq();
+                f.if_(BlockType::Result(ValType::I32));
+                f.i32_const(-4).else_().i32_const(1024).end();
+            }))
+            .idle_target()
+            .bytes(),
+            Expect::Ends("valid"),
+        ),
+        Hostile::new(
+            "set-up-malloc-without-a-memory",
+            {
+                let mut parts = initialized(allocating(Parts::empty(), |f| {
+                    f.i32_const(65_536);
+                }));
+                let ty = parts.types.len();
+                parts.types.ty().function([], [ValType::I32]);
+                let index = parts.function(ty, &[], |f| {
+                    f.i32_const(0);
+                });
+                parts
+                    .exports
+                    .export("sandglass_property", ExportKind::Func, index);
+                parts.bytes()
+            },
+            Expect::Ends("valid"),
         ),
     ]
 }
 
-/// A target with an allocator that always returns this.
-fn malloc(value: i32) -> Vec<u8> {
-    let mut parts = Parts::with_memory();
-    let index = parts.function(WORD_TYPE, &[], |f| {
+/// A module with an allocator that always returns this.
+fn malloc(value: i32) -> Parts {
+    allocating(Parts::with_memory(), |f| {
         f.i32_const(value);
-    });
+    })
+}
+
+/// Exports a `malloc` with this body, and a `free`.
+fn allocating(mut parts: Parts, malloc: impl FnOnce(&mut InstructionSink<'_>)) -> Parts {
+    let index = parts.function(WORD_TYPE, &[], malloc);
     parts.exports.export("malloc", ExportKind::Func, index);
     let ty = parts.types.len();
     parts.types.ty().function([ValType::I32], []);
     let index = parts.function(ty, &[], |_| {});
     parts.exports.export("free", ExportKind::Func, index);
-    parts.idle_target().bytes()
+    parts
+}
+
+/// Exports a `LLVMFuzzerInitialize` that expects no arguments.
+fn initialized(mut parts: Parts) -> Parts {
+    let index = parts.function(TARGET_TYPE, &[], |f| {
+        f.local_get(0).local_get(1).i32_or().if_(BlockType::Empty);
+        f.unreachable().end().i32_const(0);
+    });
+    parts
+        .exports
+        .export("LLVMFuzzerInitialize", ExportKind::Func, index);
+    parts
 }
