@@ -202,7 +202,7 @@ fn make_hot(address: usize) -> bool {
         }
         let opened = match RUNS.load(Ordering::Relaxed) {
             ..SCATTERED_RUNS_MAX => watch.open(page, 1),
-            ..RUNS_MAX => {
+            SCATTERED_RUNS_MAX..RUNS_MAX => {
                 let first = page / CHUNK_PAGES * CHUNK_PAGES;
                 watch.open(first, CHUNK_PAGES.min(watch.states.len() - first))
             }
