@@ -18,7 +18,8 @@ use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module};
 
 use crate::GRANULE_SHIFT;
 use crate::emit::{Place, nested};
-use crate::flow::catch_label;
+use crate::flow::{catch_label, leaves, targets};
+use crate::unset;
 
 /// Bytes between two blocks at least: accesses from one base that are closer lie in one block.
 pub(crate) const RED_ZONE: u64 = 16;
@@ -140,7 +141,7 @@ pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> Che
     };
     let entry = func.entry_block();
     let sets = walk.measure(entry).sets;
-    for local in Unset::find(func, &sets) {
+    for local in unset::find(func, &sets) {
         walk.locals.insert(local, Value::Constant(0));
     }
     for arg in &func.args {
@@ -499,136 +500,6 @@ impl Walk<'_> {
         self.stack
             .extend(std::iter::repeat_n(Value::Unknown, results));
     }
-}
-
-/// Where an operator may branch to.
-fn targets(instr: &Instr) -> BTreeSet<InstrSeqId> {
-    match instr {
-        Instr::Br(ir::Br { block })
-        | Instr::BrIf(ir::BrIf { block })
-        | Instr::BrOnNull(ir::BrOnNull { block })
-        | Instr::BrOnNonNull(ir::BrOnNonNull { block })
-        | Instr::BrOnCast(ir::BrOnCast { block, .. })
-        | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => BTreeSet::from([*block]),
-        Instr::BrTable(ir::BrTable { blocks, default }) => {
-            blocks.iter().chain([default]).copied().collect()
-        }
-        _ => BTreeSet::new(),
-    }
-}
-
-/// Does control never go on behind an operator?
-fn leaves(instr: &Instr) -> bool {
-    matches!(
-        instr,
-        Instr::Br(_)
-            | Instr::BrTable(_)
-            | Instr::Return(_)
-            | Instr::Unreachable(_)
-            | Instr::Throw(_)
-            | Instr::ThrowRef(_)
-            | Instr::ReturnCall(_)
-            | Instr::ReturnCallIndirect(_)
-            | Instr::ReturnCallRef(_)
-    )
-}
-
-/// Which locals are set on every way to a place.
-struct Unset<'a> {
-    func: &'a LocalFunction,
-    /// Those that are set anywhere, numbered.
-    numbers: BTreeMap<LocalId, usize>,
-    /// Which of them are set here; nothing where nobody comes.
-    set: Option<Vec<bool>>,
-    /// The same wherever a sequence that is being walked is left by a branch.
-    leaving: BTreeMap<InstrSeqId, Vec<bool>>,
-    found: BTreeSet<LocalId>,
-}
-
-impl Unset<'_> {
-    /// Locals of `func` that may be read before they are set; `sets` are those that it sets.
-    fn find(func: &LocalFunction, sets: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
-        let mut unset = Unset {
-            func,
-            numbers: sets.iter().copied().zip(0..).collect(),
-            set: Some(vec![false; sets.len()]),
-            leaving: BTreeMap::new(),
-            found: BTreeSet::new(),
-        };
-        unset.sequence(func.entry_block());
-        unset.found
-    }
-
-    fn sequence(&mut self, id: InstrSeqId) {
-        let func = self.func;
-        for (instr, _) in &func.block(id).instrs {
-            let inner = nested(instr);
-            if !inner.is_empty() {
-                self.blocks(instr, &inner);
-                continue;
-            }
-            for target in targets(instr) {
-                self.branch(target);
-            }
-            if leaves(instr) {
-                self.set = None;
-            }
-            let Some(set) = &mut self.set else { continue };
-            match instr {
-                Instr::LocalGet(ir::LocalGet { local }) => {
-                    let number = self.numbers.get(local);
-                    if !number.is_some_and(|number| set[*number]) {
-                        self.found.insert(*local);
-                    }
-                }
-                Instr::LocalSet(ir::LocalSet { local })
-                | Instr::LocalTee(ir::LocalTee { local }) => set[self.numbers[local]] = true,
-                _ => {}
-            }
-        }
-    }
-
-    fn blocks(&mut self, instr: &Instr, inner: &[InstrSeqId]) {
-        if let Instr::TryTable(ir::TryTable { catches, .. }) = instr {
-            for catch in catches {
-                self.branch(catch_label(catch));
-            }
-        }
-        let before = self.set.take();
-        let mut after: Option<Vec<bool>> = None;
-        for seq in inner {
-            self.set.clone_from(&before);
-            self.sequence(*seq);
-            let left = self.leaving.remove(seq);
-            // To where it begins; whoever comes back has set more.
-            let by_branch = left.filter(|_| !matches!(instr, Instr::Loop(_)));
-            for way in [by_branch, self.set.take()].into_iter().flatten() {
-                match &mut after {
-                    Some(after) => both(after, &way),
-                    None => after = Some(way),
-                }
-            }
-        }
-        self.set = after;
-    }
-
-    /// Somebody may go from here to the end of `to`, or to its start if that is a loop.
-    fn branch(&mut self, to: InstrSeqId) {
-        let Some(set) = &self.set else { return };
-        match self.leaving.get_mut(&to) {
-            Some(left) => both(left, set),
-            None => {
-                self.leaving.insert(to, set.clone());
-            }
-        }
-    }
-}
-
-/// Keeps what is set in the other one, too.
-fn both(set: &mut [bool], other: &[bool]) {
-    set.iter_mut()
-        .zip(other)
-        .for_each(|(set, other)| *set &= other);
 }
 
 /// Frames stay frames under constant offsets and alignment; under others, they are moved.

@@ -10,7 +10,7 @@
 //! charged for the whole of every segment that it entered; what of it lies behind each operator at
 //! which a run can end is known, too, so that the host can take it off again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{self, Instr, InstrLocId, InstrSeqId};
 use walrus::{FunctionId, LocalFunction};
 
@@ -328,4 +328,36 @@ pub(crate) fn catch_label(catch: &ir::TryTableCatch) -> InstrSeqId {
         | ir::TryTableCatch::CatchAll { label }
         | ir::TryTableCatch::CatchAllRef { label } => *label,
     }
+}
+
+/// Where an operator may branch to.
+pub(crate) fn targets(instr: &Instr) -> BTreeSet<InstrSeqId> {
+    match instr {
+        Instr::Br(ir::Br { block })
+        | Instr::BrIf(ir::BrIf { block })
+        | Instr::BrOnNull(ir::BrOnNull { block })
+        | Instr::BrOnNonNull(ir::BrOnNonNull { block })
+        | Instr::BrOnCast(ir::BrOnCast { block, .. })
+        | Instr::BrOnCastFail(ir::BrOnCastFail { block, .. }) => BTreeSet::from([*block]),
+        Instr::BrTable(ir::BrTable { blocks, default }) => {
+            blocks.iter().chain([default]).copied().collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Does control never go on behind an operator?
+pub(crate) fn leaves(instr: &Instr) -> bool {
+    matches!(
+        instr,
+        Instr::Br(_)
+            | Instr::BrTable(_)
+            | Instr::Return(_)
+            | Instr::Unreachable(_)
+            | Instr::Throw(_)
+            | Instr::ThrowRef(_)
+            | Instr::ReturnCall(_)
+            | Instr::ReturnCallIndirect(_)
+            | Instr::ReturnCallRef(_)
+    )
 }

@@ -37,6 +37,7 @@ mod probes;
 mod spending;
 pub mod symbols;
 pub mod tokens;
+mod unset;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -256,14 +256,19 @@ fn no_link_is_followed_out_of_the_folder() {
     assert_eq!(fs::read(&victim).unwrap(), b"theirs");
 }
 
-#[test]
-fn a_folder_in_the_place_of_a_file_is_refused_with_a_way_out() {
+/// A folder of a campaign that was left after a checkpoint.
+fn with_checkpoint() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let (mut store, _) = begin(root.path());
     store
         .checkpoint(&sample(), &Snapshot::of(10, 5, &State::from([1])))
         .unwrap();
-    drop(store);
+    root
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_refused_with_a_way_out() {
+    let root = with_checkpoint();
     let again = || open(root.path()).and_then(|o| o.begin::<State>(&sample()));
     for file in [
         "campaign.toml",
@@ -299,12 +304,7 @@ fn a_folder_in_the_place_of_a_file_is_refused_with_a_way_out() {
 
 #[test]
 fn files_that_are_too_long_are_not_read() {
-    let root = tempfile::tempdir().unwrap();
-    let (mut store, _) = begin(root.path());
-    store
-        .checkpoint(&sample(), &Snapshot::of(10, 5, &State::from([1])))
-        .unwrap();
-    drop(store);
+    let root = with_checkpoint();
     let again = || open(root.path()).and_then(|o| o.begin::<State>(&sample()));
     for (file, expected) in [
         (
