@@ -195,3 +195,32 @@ fn what_is_kept_is_made_again() {
     });
     assert!(checked >= 3, "{checked} testcases");
 }
+
+#[test]
+fn what_takes_bytes_takes_what_choices_come_to() {
+    let folder = folder();
+    fuzz(folder.path(), "o", "zest", 2_000, &[]);
+    let names = fs::read_dir(folder.path().join("o/choices")).expect("a folder of choices");
+    let names = names.map(|entry| entry.expect("readable").file_name());
+    let name = names.max_by_key(|name| {
+        let input = fs::metadata(folder.path().join("o/corpus").join(name));
+        input.expect("it lies beside its choices").len()
+    });
+    let name = name.expect("something was kept");
+    let depends = |folder_of: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+            .args(["depends", "t.wasm"])
+            .arg(Path::new("o").join(folder_of).join(&name))
+            .current_dir(folder.path())
+            .output()
+            .expect("the program starts");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let (_, below) = text.split_once('\n').unwrap_or_else(|| {
+            panic!("{}", String::from_utf8_lossy(&output.stderr));
+        });
+        below.to_owned()
+    };
+    let of_bytes = depends("corpus");
+    assert!(of_bytes.contains('['), "{of_bytes}");
+    assert_eq!(depends("choices"), of_bytes);
+}

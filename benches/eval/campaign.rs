@@ -19,6 +19,7 @@ use crate::arms::{Arm, Input, Pairing};
 use crate::collector::Collector;
 use crate::faults::Faults;
 use crate::repeats::Repeats;
+use crate::speed::Clock;
 
 /// When a campaign ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub(crate) enum Budget {
     Execs(u64),
     /// After so many seconds of CPU time, those of the collector not counted.
     CpuSeconds(f64),
+    /// After as many as make so many of the reference machine (`speed.rs`).
+    ReferenceSeconds(f64),
 }
 
 /// A subject with its generator, compiled once for all campaigns.
@@ -169,6 +172,7 @@ impl Prepared {
             progress.note(&engine, &collector);
         }
         progress.point(&engine, &collector);
+        let reference_s = rounded(progress.reference_s());
         let stats = engine.stats();
         let mut result = progress.points.last().expect("just noted").clone();
         result["row"] = "eval".into();
@@ -178,7 +182,9 @@ impl Prepared {
         result["budget"] = match budget {
             Budget::Execs(execs) => format!("{execs} executions").into(),
             Budget::CpuSeconds(seconds) => format!("{seconds} CPU seconds").into(),
+            Budget::ReferenceSeconds(seconds) => format!("{seconds} reference CPU seconds").into(),
         };
+        result["reference_s"] = reference_s.into();
         result["findings"] = stats.findings.into();
         result["stages"] = json!(stats.stages);
         result["corpus"] = stats.corpus.into();
@@ -250,6 +256,7 @@ struct Progress {
     began: u64,
     /// What was spent apart from the campaign since.
     apart: u64,
+    clock: Clock,
     next: u64,
     points: Vec<Value>,
 }
@@ -258,6 +265,7 @@ impl Progress {
     fn new(budget: Budget) -> Progress {
         Progress {
             budget,
+            clock: Clock::new(),
             began: thread_cpu_ns(),
             apart: 0,
             next: 100,
@@ -266,14 +274,25 @@ impl Progress {
     }
 
     /// Executions that are left; nothing at the end.
-    fn left(&self, engine: &Engine) -> Option<u64> {
-        match self.budget {
-            Budget::Execs(execs) => Some(execs - engine.stats().execs).filter(|left| *left > 0),
-            // So that curves have points at the same executions.
-            Budget::CpuSeconds(seconds) => {
-                (self.cpu_s() < seconds).then(|| self.next - engine.stats().execs)
-            }
+    fn left(&mut self, engine: &Engine) -> Option<u64> {
+        let execs = engine.stats().execs;
+        let has_time = match self.budget {
+            Budget::Execs(all) => return Some(all - execs).filter(|left| *left > 0),
+            Budget::CpuSeconds(seconds) => self.cpu_s() < seconds,
+            Budget::ReferenceSeconds(seconds) => self.reference_s() < seconds,
+        };
+        // So that curves have points at the same executions.
+        has_time.then(|| self.next - execs)
+    }
+
+    fn reference_s(&mut self) -> f64 {
+        let seconds = self.clock.read(self.cpu_s());
+        if self.clock.is_due() {
+            let before = thread_cpu_ns();
+            self.clock.measure();
+            self.apart += thread_cpu_ns() - before;
         }
+        seconds
     }
 
     fn cpu_s(&self) -> f64 {

@@ -1,10 +1,11 @@
 //! The comparison that `sandglass` is held to: subjects, metrics, guidances, seeds and budget are written down here
 //! and do not follow the results.
 //!
-//! Each subject has one metric and the published guidances that apply to it. A campaign is 25 CPU seconds; what it
-//! had at powers of ten, twice and five times those is kept, so equal executions are read off the same campaigns: of
-//! a subject, after as many as its slowest campaign came to. Seeds are outermost, and a campaign that the file of results
-//! has is not run again, so that a comparison of many hours can be made in parts.
+//! Each subject has one metric and the published guidances that apply to it. A campaign is 25 CPU seconds of a
+//! reference machine (`speed.rs`); what it had at powers of ten, twice and five times those is kept, so equal
+//! executions are read off the same campaigns: of a subject, after as many as its slowest campaign came to. Seeds are
+//! outermost, and a campaign that the file of results has is not run again, so that a comparison of many hours can be
+//! made in parts.
 //!
 //! The two tests: Mann and Whitney's, with p adjusted by Holm over all comparisons of one budget; and the interval
 //! of A12 (bootstrap, 95 %). *Better* and *worse* are adjusted p < 0.05; *not worse* is a lower bound of at least
@@ -171,9 +172,14 @@ impl Run {
             }
         }
         let mut results = Results::open(&self.results);
-        crate::run_all(&jobs, Budget::CpuSeconds(SECONDS), self.jobs, &mut |row| {
-            results.add(slim(&row));
-        })
+        crate::run_all(
+            &jobs,
+            Budget::ReferenceSeconds(SECONDS),
+            self.jobs,
+            &mut |row| {
+                results.add(slim(&row));
+            },
+        )
     }
 }
 
@@ -208,6 +214,7 @@ fn slim(result: &Value) -> Value {
         "budget",
         "execs",
         "cpu_s",
+        "reference_s",
         "valid",
         "same_input",
         "same_choices",

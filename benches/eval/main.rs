@@ -1,7 +1,7 @@
 //! Guidances compared: campaigns over subjects, arms and seeds, judged by one collector.
 //!
 //! - `run`: runs campaigns and adds a line of results for each (`campaign.rs`, `collector.rs`,
-//!   `faults.rs`, `repeats.rs`);
+//!   `faults.rs`, `repeats.rs`, `speed.rs`);
 //! - `table`: medians, intervals and tests of a file of results (`table.rs`);
 //! - `pairs`: two arms, seed by seed: what both reach and what one alone; how much medians move (`pairs.rs`);
 //! - `goals`: which goals of a subject each arm reaches, and in how many campaigns (`pairs.rs`);
@@ -24,6 +24,7 @@ mod overhead;
 mod pairs;
 mod phases;
 mod repeats;
+mod speed;
 mod table;
 
 use std::path::{Path, PathBuf};

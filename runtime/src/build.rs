@@ -31,6 +31,10 @@ pub mod undefined;
 /// The function that a harness must define.
 pub const ENTRY: &str = "LLVMFuzzerTestOneInput";
 
+/// What stands for [`ENTRY`] in a module that draws: a property, or a generator for other targets. The SDK's macros
+/// export them.
+pub const DRAWING: &[&str] = &["sandglass_property", "sandglass_generate"];
+
 /// What the sandbox calls beside [`ENTRY`] where a harness defines it.
 pub const OPTIONAL_EXPORTS: &[&str] = &[
     "LLVMFuzzerInitialize",

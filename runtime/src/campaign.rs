@@ -164,6 +164,8 @@ pub fn run(
     if !campaign.is_tail {
         campaign.checkpoint();
     }
+    // Before the farewell, in which a session may be killed.
+    campaign.ledger.write_due(&campaign.engine)?;
     let joined = campaign.leave(pool)?;
     let Campaign { ledger, engine, .. } = campaign;
     ledger.end(&engine, ended, session.workers, joined)

@@ -105,7 +105,7 @@ pub fn open(root: &Path) -> Result<Opened> {
     }
     let lock = lock(root)?;
     let record = read_record(root)?;
-    folder::empty_tmp(&root.join("tmp"))?;
+    folder::empty_tmp(&root.join("tmp"), &root.join("findings"))?;
     Ok(Opened {
         root: root.to_owned(),
         lock,

@@ -26,6 +26,7 @@ mod worker;
 
 pub use costliest::Costliest;
 pub use drawn::Shown;
+pub(crate) use drawn::again;
 pub use exact::{Exact, Keep, Replayed, Replays};
 pub use watchable::check_watchable;
 pub(crate) use watchable::{needs_marks, support, unwatched};

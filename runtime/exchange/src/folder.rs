@@ -46,6 +46,7 @@ use crate::exchange::taken;
 use crate::record::{Beat, Entry, Job, JobId, JobResult, WorkerId};
 use crate::{Able, Claim, Current, Cursor, Error, Exchange, Key, Offered, Revision};
 
+pub(crate) use files::require_file;
 pub use shards::{ENTRIES_MOST, SHARD_BYTES_MOST, SHARDS_MOST};
 
 /// Files of jobs, values or beats that are looked at.

@@ -13,7 +13,8 @@ use anyhow::{Result, bail};
 use super::compiler::{self, Compiler, Language, Wanted};
 use super::object::{self, Object};
 use super::{
-    ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, assembly_script, go, headers, support, tool, undefined,
+    DRAWING, ENTRY, OPTIONAL_EXPORTS, STACK_BYTES, assembly_script, go, headers, support, tool,
+    undefined,
 };
 use crate::error::{io, show, with_next};
 
@@ -149,7 +150,10 @@ impl Sources {
         }
         let defines = |name: &str| objects.iter().any(|(_, object)| object.defines(name));
         let optional = OPTIONAL_EXPORTS.iter().filter(|name| defines(name));
-        let exports = [ENTRY].iter().chain(ALLOCATOR).chain(optional);
+        let draws = DRAWING.iter().any(|name| defines(name));
+        // What is not defined may be in an archive, or the linker says that it is missing.
+        let entry = (!draws || defines(ENTRY)).then_some(&ENTRY);
+        let exports = entry.into_iter().chain(ALLOCATOR).chain(optional);
         let mut command = compiler.driver(self.language());
         command
             .arg("-mexec-model=reactor")

@@ -325,15 +325,14 @@ impl Join {
         }
     }
 
-    /// Waits until all that was offered is told, or for long enough.
-    fn leave(&mut self) {
+    /// Waits until all that was offered is told, or nobody is patient any more.
+    fn leave(&mut self, is_patient: impl Fn() -> bool) {
         self.shared.is_over.store(true, Ordering::Release);
         self.shared.offers.wake();
-        let end = Instant::now() + FAREWELL;
         if let Some(link) = self.link.take() {
             // Who is away is not waited for.
             let is_there = || self.shared.standing() != Standing::Away;
-            while !link.is_finished() && is_there() && Instant::now() < end {
+            while !link.is_finished() && is_there() && is_patient() {
                 thread::sleep(Duration::from_millis(5));
             }
             if link.is_finished() {
@@ -488,8 +487,11 @@ impl Campaign<'_> {
         join.shared.findings.store(u64::MAX, Ordering::Release);
         join.settled_to = self.engine.corpus().len();
         join.offered_to = 0;
-        let end = Instant::now() + FAREWELL;
-        while Instant::now() < end {
+        let (end, stop) = (Instant::now() + FAREWELL, self.stop.clone());
+        // Who interrupts it now wants it to end; what ended the campaign does not end the farewell.
+        let was_interrupted = stop.is_interrupted();
+        let is_patient = || Instant::now() < end && (was_interrupted || !stop.is_interrupted());
+        while is_patient() {
             join.begin_again();
             let is_there = match join.shared.standing() {
                 Standing::Away => break,
@@ -503,7 +505,7 @@ impl Campaign<'_> {
         }
         // The last sign of life is about the end, not about when it looked last.
         join.say_how_far(self.engine.stats());
-        join.leave();
+        join.leave(is_patient);
         for note in join.shared.take_notes() {
             self.ledger.warn(note);
         }

@@ -167,7 +167,8 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    fn write_due(&mut self, engine: &Engine) -> Result<()> {
+    /// Writes what was noted.
+    pub(super) fn write_due(&mut self, engine: &Engine) -> Result<()> {
         let due = std::mem::take(&mut self.due);
         for decision in due.decisions {
             self.apply(engine, decision, &due.stacks)?;

@@ -72,7 +72,8 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
     let module = Module::read(&built.out, MEMORY_BYTES_MAX)?;
     let out = quote(&module.path);
     let entry = module.facts.target();
-    if !matches!(entry, Ok(EntryKind::Reactor)) {
+    let is_target = matches!(entry, Ok(EntryKind::Reactor | EntryKind::Property));
+    if !is_target && !module.has_generator() {
         return Err(with_next(
             format!("{}: built, but there is no harness in it", module.path),
             format!("sandglass inspect {out}"),
@@ -84,6 +85,12 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
         number(module.wasm.len() as u64),
         start.elapsed().as_secs_f64()
     ));
+    if !is_target {
+        sink.line(&format!(
+            "  next: sandglass fuzz TARGET.wasm --generator {out} --time 60s"
+        ));
+        return Ok(exit_code::FINE);
+    }
     let mut next = format!("sandglass fuzz {out}");
     if let Some(corpus) = built.corpus {
         next = format!("{next} {}", quote_path(&corpus));

@@ -1,6 +1,7 @@
 //! What replaying verbs are given: an input, choices, or the folder of a
 //! finding, and who is needed to run it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::store::read_record;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
 
 /// Largest file of choices that is read: twice what 64 Ki of draws can be.
-const CHOICES_BYTES_MAX: u64 = 16 << 20;
+pub(super) const CHOICES_BYTES_MAX: u64 = 16 << 20;
 
 /// An input with what its folder says about it.
 pub(super) struct Case {
@@ -38,6 +39,26 @@ impl Case {
         let is_generator = |record: &FindingRecord| record.kind == "generator";
         let is_input = self.record.is_some() || self.choices.is_none();
         !is_input || module.is_property() || self.record.as_ref().is_some_and(is_generator)
+    }
+
+    /// The input for what reads bytes and no choices: what the generator makes of those, if nothing else is known.
+    pub(super) fn bytes(&self, exact: &mut Exact) -> Result<Cow<'_, [u8]>> {
+        let Some(choices) = &self.choices else {
+            return Ok(Cow::Borrowed(&self.input));
+        };
+        if self.record.is_some() && !self.input.is_empty() {
+            return Ok(Cow::Borrowed(&self.input));
+        }
+        let made = exact.generate(choices)?.map(Cow::Owned);
+        made.ok_or_else(|| {
+            with_next(
+                format!(
+                    "{}: choices that no input is made of, expected such as the generator returns from",
+                    show(&self.path)
+                ),
+                "sandglass repro TARGET.wasm FILE    # how they end",
+            )
+        })
     }
 
     /// Replays it: the input where that is enough, else the choices.
@@ -108,14 +129,33 @@ pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
         choices,
         record: None,
     };
-    if bytes.starts_with(format!("{HEADER}\n").as_bytes()) {
-        let text = String::from_utf8_lossy(&bytes);
-        let choices =
-            from_text(&text).map_err(|e| anyhow!("{}: damaged choices: {e}", show(path)))?;
+    if let Some(choices) = read_choices(path, &bytes)? {
         return Ok(case(Vec::new(), Some(choices)));
     }
     let bytes = inputs::read_file(path, u64::from(limits.input_bytes)).map_err(error)?;
     Ok(case(bytes, None))
+}
+
+/// The choices that a file has; nothing if it is one of bytes. Errs if they are damaged.
+fn read_choices(path: &Path, bytes: &[u8]) -> Result<Option<ChoiceSequence>> {
+    if !bytes.starts_with(format!("{HEADER}\n").as_bytes()) {
+        return Ok(None);
+    }
+    let choices = from_text(&String::from_utf8_lossy(bytes));
+    Ok(Some(choices.map_err(|e| {
+        anyhow!("{}: damaged choices: {e}", show(path))
+    })?))
+}
+
+/// The choices that a property takes. Errs if the file has none, or damaged ones.
+pub(super) fn expect_choices(path: &Path, bytes: &[u8]) -> Result<ChoiceSequence> {
+    let missing = || {
+        anyhow!(
+            "{}: not choices, and a property gets no bytes; expected a file of a campaign's choices/",
+            show(path)
+        )
+    };
+    read_choices(path, bytes)?.ok_or_else(missing)
 }
 
 /// The target and limits of a case: the record's, unless flags say otherwise.

@@ -9,6 +9,7 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
+use super::case::{CHOICES_BYTES_MAX, expect_choices};
 use crate::check::known::findings;
 use crate::config::{default_folder, options, reset, wanted_limits};
 use crate::cover::json::{self, Ran};
@@ -21,20 +22,11 @@ use crate::report::Sink;
 use crate::report::plain::plural;
 use crate::shell::quote_path;
 use crate::store::finding;
-use crate::target::{Module, Reset, Target};
+use crate::target::{Module, Reset, Target, again};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let wanted = wanted_limits(&args.guest.limits)?;
     let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
-    if module.is_property() {
-        return Err(with_next(
-            format!(
-                "{}: a property makes its data itself; cover needs a target of bytes",
-                show(&args.target)
-            ),
-            "sandglass show TARGET.wasm FINDING    # what one run of it draws",
-        ));
-    }
     let limits = wanted.with_fuel(Limits::STANDARD.fuel);
     let corpus = match &args.corpus[..] {
         [] => vec![default_folder(&args.target)],
@@ -49,8 +41,12 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
             format!("sandglass fuzz {}", quote_path(&args.target)),
         ));
     }
-    let paths = with_findings(&corpus)?;
-    let read = inputs::read_all(&paths, u64::from(limits.input_bytes))?;
+    let is_property = module.is_property();
+    let paths = with_findings(&corpus, is_property)?;
+    let read = match is_property {
+        true => inputs::read_seeds(&paths, "choices", CHOICES_BYTES_MAX)?,
+        false => inputs::read_all(&paths, u64::from(limits.input_bytes))?,
+    };
     if read.inputs.is_empty() {
         bail!(
             "{}: no inputs, expected at least one regular file",
@@ -106,15 +102,24 @@ fn lines_shown(args: &CoverArgs) -> usize {
 }
 
 /// The same paths; behind each campaign, the inputs that its findings gave to the target. They reach source, too.
-fn with_findings(corpus: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// Of a property, which gets no bytes, the choices of both.
+fn with_findings(corpus: &[PathBuf], is_property: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in corpus {
-        paths.push(path.clone());
         if !path.join("campaign.toml").exists() {
+            paths.push(path.clone());
             continue;
+        }
+        match is_property {
+            true => paths.extend(Some(path.join("choices")).filter(|folder| folder.is_dir())),
+            false => paths.push(path.clone()),
         }
         for folder in findings(path)? {
             let (record, _) = finding::read(&folder)?;
+            if is_property {
+                paths.push(folder.join("choices"));
+                continue;
+            }
             // What broke a generator has reached no target.
             if record.kind != "generator" {
                 paths.push(folder.join("input"));
@@ -210,7 +215,13 @@ fn run_all(target: &Target, limits: &Limits, inputs: &[Input]) -> Result<Seen> {
             if target.reset() == Reset::Fresh {
                 sandbox = target.sandbox(build, limits)?;
             }
-            let outcome = sandbox.run(&input.bytes, &interest, true);
+            let outcome = match target.is_property() {
+                true => {
+                    let choices = expect_choices(&input.path, &input.bytes)?;
+                    sandbox.check(again(&choices), &interest, true)
+                }
+                false => sandbox.run(&input.bytes, &interest, true),
+            };
             let detail = outcome.detail.expect("asked for");
             let memory_bytes = detail.peaks.memory_pages << 16;
             seen.compared

@@ -21,7 +21,7 @@ use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::target::{MEMORY_BYTES_MAX, Module};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module};
 
 /// What is shown of one operator: the first of those that differ.
 const SHOWN_MAX: usize = 4;
@@ -77,22 +77,23 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     refuse_sanitize(&args.guest, "depends")?;
     let case = read_case(&args.file, &module, &args.guest)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
-    let (found, told, sites) = on_guest_thread(|| {
+    let (input, found, told, sites) = on_guest_thread(|| {
+        let input = case.bytes(&mut Exact::new(&target, &limits))?;
         let mut sandbox = target.sandbox(Build::Dependence, &limits)?;
         let sites = sandbox.program().probe_map().dependence.clone();
         let limits = DependenceLimits::STANDARD;
         let (found, told) = match args.cells {
-            true => sandbox.depend_flow(&case.input, limits),
-            false => (sandbox.depend(&case.input, limits), FlowTold::default()),
+            true => sandbox.depend_flow(&input, limits),
+            false => (sandbox.depend(&input, limits), FlowTold::default()),
         };
-        anyhow::Ok((found, told, sites))
+        anyhow::Ok((input, found, told, sites))
     })?;
     let symbols = Symbols::new(&module.wasm);
     let mut out = Sink::stdout();
     let run = (&found, &told);
     let cells = args
         .cells
-        .then(|| depends_cells::shown(&case.input, args.delimiter, run, &sites, &symbols));
+        .then(|| depends_cells::shown(&input, args.delimiter, run, &sites, &symbols));
     if let Some(cells) = &cells
         && args.json
     {
@@ -112,7 +113,7 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     ));
     match &cells {
         Some(cells) => depends_cells::text(&mut out, cells),
-        None => text(&mut out, &case.input, &found, &sites, &symbols),
+        None => text(&mut out, &input, &found, &sites, &symbols),
     }
     for warning in warnings(&found) {
         out.line(&format!("warning: {warning}"));

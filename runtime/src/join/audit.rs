@@ -125,7 +125,9 @@ pub fn audit(
         let claim = entry.claim.as_ref().filter(|claim| claim.module == module);
         join(&mut claimed, claim.map_or(&[], |claim| &claim.edges));
         let is_over = claim.is_some_and(|claim| claim.fuel >= limits.fuel);
-        let Some(outcome) = auditor.run(entry)?.filter(|_| !is_over) else {
+        // Only what came to our limit too may have cost what it says.
+        let is_unknown = |outcome: &Outcome| is_over && outcome.exit == Exit::Hang;
+        let Some(outcome) = auditor.run(entry)?.filter(|o| !is_unknown(o)) else {
             audit.unchecked += 1;
             continue;
         };
@@ -196,9 +198,7 @@ impl Auditor {
     fn verdict(&mut self, name: &str, finding: &Entry) -> Result<Verdict> {
         let claimed_fuel = finding.claim.as_ref().map_or(0, |claim| claim.fuel);
         let is_hang = name.starts_with("hang-");
-        let is_over = finding.input.len() > self.limits.input_bytes as usize
-            || (claimed_fuel >= self.limits.fuel && !is_hang);
-        if is_over {
+        if finding.input.len() > self.limits.input_bytes as usize {
             return Ok(Verdict::Unchecked);
         }
         let Some(again) = self.replay(name, finding)? else {
@@ -210,6 +210,9 @@ impl Auditor {
             replayed,
         } = again;
         let exit = replayed.outcome.exit;
+        if claimed_fuel >= self.limits.fuel && exit == Exit::Hang && !is_hang {
+            return Ok(Verdict::Unchecked);
+        }
         let text = choices.as_ref().map(to_text);
         let now = FindingRecord {
             sanitize_heap: self.target.options.sanitize_heap || matches!(exit, Exit::Memory(_)),

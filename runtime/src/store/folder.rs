@@ -105,11 +105,21 @@ pub(super) fn is_folder(path: &Path) -> bool {
     kind(path) == Some(A_FOLDER)
 }
 
-/// Removes what a session that was killed has left in `tmp/`: what is called as we call it.
-pub(super) fn empty_tmp(tmp: &Path) -> Result<()> {
+/// Removes what a session that was killed has left in `tmp/`: what is called as we call it. A finding that had given
+/// way to a newer one, which did not come to its place any more, goes back to `findings/`.
+pub(super) fn empty_tmp(tmp: &Path, findings: &Path) -> Result<()> {
     for name in names_in(tmp)? {
         let path = tmp.join(&name);
         let name = name.to_string_lossy();
+        if let Some(of) = name.strip_suffix(".older")
+            && is_finding(of)
+            && is_folder(&path)
+            && kind(&findings.join(of)).is_none()
+        {
+            let place = findings.join(of);
+            fs::rename(&path, &place).map_err(|e| io(&place, "put back", &e))?;
+            continue;
+        }
         let removed = match is_folder(&path) {
             true if is_finding(&name) => fs::remove_dir_all(&path),
             false if is_our_name(&name) || WRITTEN.contains(&&*name) => fs::remove_file(&path),

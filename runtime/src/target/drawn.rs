@@ -53,6 +53,17 @@ pub struct Shown {
     pub fuel: u64,
 }
 
+/// Choices that nobody takes.
+fn nobody_draws(target: &Target) -> anyhow::Error {
+    with_next(
+        format!(
+            "{}: choices, and neither a generator nor a property to give them to",
+            show(Path::new(&target.module.path))
+        ),
+        "the same command with --generator GENERATOR.wasm",
+    )
+}
+
 impl Target {
     /// Makes a generator of a module; errs if it has none.
     pub fn of_generator(
@@ -96,7 +107,7 @@ impl Target {
 }
 
 /// Gives choices again, however many they are.
-pub(super) fn again(choices: &ChoiceSequence) -> Drawing {
+pub(crate) fn again(choices: &ChoiceSequence) -> Drawing {
     let replay = Replay::new(Arc::new(choices.clone()), After::Stops);
     Drawing::new(Source::Replay(replay), u32::MAX)
 }
@@ -248,13 +259,24 @@ impl Exact {
         self.run_drawing(changed(choices))
     }
 
+    /// What the generator makes of choices, for what takes bytes; nothing if it does not return. Errs if there is no generator.
+    pub fn generate(&mut self, choices: &ChoiceSequence) -> Result<Option<Vec<u8>>> {
+        let target = Arc::clone(&self.target);
+        let generator = self.generator().ok_or_else(|| nobody_draws(&target))?;
+        let (made, shown) = generator.replay_drawn(again(choices))?;
+        Ok((made.outcome.exit == Exit::Valid).then_some(shown.input))
+    }
+
+    fn generator(&mut self) -> Option<&mut Exact> {
+        let (limits, keep) = (self.limits, self.keep);
+        let of = self.target.generator.as_ref()?;
+        let made = || Box::new(Exact::new(of, &limits).keeping(keep));
+        Some(self.generator.get_or_insert_with(made))
+    }
+
     fn run_drawing(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
         let target = Arc::clone(&self.target);
-        if let Some(of) = &target.generator {
-            let (limits, keep) = (self.limits, self.keep);
-            let generator = self
-                .generator
-                .get_or_insert_with(|| Box::new(Exact::new(of, &limits).keeping(keep)));
+        if let Some(generator) = self.generator() {
             let (made, mut shown) = generator.replay_drawn(drawing)?;
             if made.outcome.exit != Exit::Valid {
                 return Ok((made, shown));
@@ -264,13 +286,7 @@ impl Exact {
             return Ok((replayed, shown));
         }
         if !target.is_property() {
-            return Err(with_next(
-                format!(
-                    "{}: choices, and neither a generator nor a property to give them to",
-                    show(Path::new(&target.module.path))
-                ),
-                "the same command with --generator GENERATOR.wasm",
-            ));
+            return Err(nobody_draws(&target));
         }
         self.replay_drawn(drawing)
     }

@@ -262,13 +262,13 @@ fn bodies() -> Vec<Hostile> {
     };
     vec![
         bomb(
-            "locals-50001",
-            locals(49_999, false),
+            "locals-49901",
+            locals(49_899, false),
             "locals, expected at most",
         ),
         bomb(
-            "locals-50001-apart",
-            locals(49_999, true),
+            "locals-49901-apart",
+            locals(49_899, true),
             "locals, expected at most",
         ),
         bomb(
@@ -351,7 +351,7 @@ fn bodies() -> Vec<Hostile> {
 
 fn near_the_limits() -> Vec<Hostile> {
     vec![
-        near("locals", locals(49_998, true)),
+        near("locals", locals(49_890, true)),
         near("nested-blocks", nested(1_900, "block")),
         near("nested-loops", nested(1_900, "loop")),
         near("nested-ifs", nested(1_900, "if")),

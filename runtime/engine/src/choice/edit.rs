@@ -21,6 +21,9 @@ use crate::rng::Rng;
 /// Edits do not make a tree longer once it has so many tokens.
 const TOKENS_MAX: usize = 1 << 14;
 
+/// Bytes that one draw gets at most beyond the fewest, where its length is chosen.
+const LONG_BYTES_MAX: u32 = 1 << 16;
+
 const FEW: Geometric = Geometric::new(2);
 const MANY: Geometric = Geometric::new(4);
 
@@ -182,7 +185,7 @@ fn value(child: &mut Tree, rng: &mut Rng) {
         if let Domain::Bytes { .. } = draw.domain {
             let old = *bytes as usize..*bytes as usize + *value as usize;
             let from = child.payload.len();
-            let answer = fresh(draw.domain, rng, &mut child.payload);
+            let answer = fresh(sized(draw.domain, rng), rng, &mut child.payload);
             if child.payload[old] == child.payload[from..] {
                 return;
             }
@@ -212,12 +215,38 @@ pub(super) fn has_two(domain: Domain) -> bool {
     }
 }
 
+/// Bytes of which more is settled: once in four times how many there are, by orders of magnitude alike. The decoder's
+/// own lengths are few, whatever the domain allows.
+fn sized(domain: Domain, rng: &mut Rng) -> Domain {
+    match domain {
+        Domain::Bytes { min, max } if min < max && rng.below(4) == 0 => {
+            let span = (max - min).min(LONG_BYTES_MAX);
+            let most = span >> rng.below(span.ilog2() + 1);
+            let length = min + rng.below(most + 1);
+            Domain::Bytes {
+                min: length,
+                max: length,
+            }
+        }
+        _ => domain,
+    }
+}
+
 /// A value of the domain that is not `old`; bytes are not asked for.
 fn another(domain: Domain, old: u64, rng: &mut Rng) -> u64 {
     match domain {
         Domain::Bool { .. } => 1 - old,
         Domain::Int { lo, hi } => {
             let others = hi.wrapping_sub(lo).cast_unsigned();
+            // What is divided by, indexed with or counted down to goes wrong at the ends, and a uniform choice of many
+            // never meets them.
+            if others > 16 && rng.below(8) == 0 {
+                let edges = [domain.simplest(), lo.cast_unsigned(), hi.cast_unsigned()];
+                let edge = edges[rng.index(edges.len())];
+                if edge != old {
+                    return edge;
+                }
+            }
             // Uniform of the others, or one of the neighbours.
             let step = match rng.below(4) {
                 0 if others > 16 => 1 + below(rng, 8),
@@ -364,6 +393,35 @@ mod tests {
             new.abs_diff(500) <= 8
         });
         assert!((400..600).contains(&near.count()));
+    }
+
+    #[test]
+    fn the_ends_of_a_range_and_its_simplest_come_up() {
+        let (lo, hi) = (-1_000_000, i64::MAX);
+        for edge in [lo, 0, hi] {
+            let meets = |seed: &u64| {
+                another(Domain::Int { lo, hi }, 77, &mut Rng::new(*seed)) == edge.cast_unsigned()
+            };
+            let met = (0..1_000).filter(meets).count();
+            assert!((20..80).contains(&met), "{edge}: {met}");
+        }
+    }
+
+    #[test]
+    fn bytes_may_be_as_many_as_their_range_allows() {
+        let domain = Domain::Bytes { min: 3, max: 4_000 };
+        let lengths: Vec<u64> = (0..4_000)
+            .map(|seed| {
+                let mut rng = Rng::new(seed);
+                let (domain, mut payload) = (sized(domain, &mut rng), Vec::new());
+                let answer = fresh(domain, &mut rng, &mut payload);
+                assert_eq!(answer.value, payload.len() as u64);
+                answer.value
+            })
+            .collect();
+        assert!(lengths.iter().all(|length| (3..=4_000).contains(length)));
+        let longer = |than: u64| lengths.iter().filter(|length| **length > than).count();
+        assert!(longer(2_000) > 20 && longer(200) > 200 && longer(50) < 1_000);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub type Key = u64;
 pub(super) struct Site {
     /// Solutions in vain since one was not, and runs in which there was none.
     pub(super) barren: u32,
-    /// How it has come out: a bit each for less, equal, greater.
+    /// How it has come out: a bit each for less, equal, greater as numbers with a sign, and three as those without.
     outcomes: u8,
 }
 
@@ -45,18 +45,29 @@ pub(super) fn text_key(text: &CompareText) -> Key {
     1 << 63 | u64::from(text.site) << 32 >> 1 | u64::from(super::label_id(&text.right))
 }
 
-fn bit(ordering: Ordering) -> u8 {
-    match ordering {
+/// How the operands compare, as numbers with a sign and without: which of them the operator reads is not recorded.
+pub(super) fn orderings(compare: &Compare) -> [Ordering; 2] {
+    let signed = |operand| sign_extend(operand, compare.width);
+    [
+        signed(compare.left).cmp(&signed(compare.right)),
+        compare.left.cmp(&compare.right),
+    ]
+}
+
+fn bits([signed, unsigned]: [Ordering; 2]) -> u8 {
+    let bit = |ordering| match ordering {
         Ordering::Less => 1,
         Ordering::Equal => 2,
         Ordering::Greater => 4,
-    }
+    };
+    bit(signed) | bit(unsigned) << 3
 }
 
 impl Site {
-    /// Whether this comparison, which is of the site, is known to have come out so.
+    /// Whether this comparison, which is of the site, is known to have come out so, with a sign and without.
     pub(super) fn has_come_out(self, compare: &Compare, ordering: Ordering) -> bool {
-        compare.constant && self.outcomes & bit(ordering) != 0
+        let both = bits([ordering; 2]);
+        compare.constant && self.outcomes & both == both
     }
 }
 
@@ -78,11 +89,9 @@ impl Sites {
             if !compare.constant {
                 return self.of(key(compare));
             }
-            let signed = |operand| sign_extend(operand, compare.width);
-            let ordering = signed(compare.left).cmp(&signed(compare.right));
             match self.site(key(compare)) {
                 Some(site) => {
-                    site.outcomes |= bit(ordering);
+                    site.outcomes |= bits(orderings(compare));
                     *site
                 }
                 None => Site::default(),
@@ -123,13 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_are_signed_and_of_constants_alone() {
+    fn outcomes_are_with_a_sign_and_without_and_of_constants_alone() {
         let mut sites = Sites::default();
         let outcomes = |sites: &Sites, constant| {
             let all = [Ordering::Less, Ordering::Equal, Ordering::Greater];
             all.map(|ordering| sites.of(5).has_come_out(&compare(0, 0, constant), ordering))
         };
         sites.see(&[compare(0xffff_ffff, 3, true)]);
+        assert_eq!(outcomes(&sites, true), [false; 3]);
+        sites.see(&[compare(2, 3, true)]);
         assert_eq!(outcomes(&sites, true), [true, false, false]);
         sites.see(&[compare(3, 3, true), compare(4, 3, false)]);
         assert_eq!(outcomes(&sites, true), [true, true, false]);

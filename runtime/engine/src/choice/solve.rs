@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::Domain;
 use super::numbers::{Numbers, choice};
 use super::pool::Pool;
-use super::sites::{Key, Site, Sites, key, text_key};
+use super::sites::{Key, Site, Sites, key, orderings, text_key};
 use super::texts::{Text, texts};
 use super::tree::{Patch, Tree};
 use crate::solve::encode::{bytes, sign_extend};
@@ -164,9 +164,8 @@ impl Solver<'_> {
             (Ordering::Less, -1, Tier::Near),
         ];
         for (ordering, more, tier) in wishes {
-            let is_so = sign_extend(compare.left, compare.width)
-                .cmp(&sign_extend(compare.right, compare.width))
-                == ordering;
+            // Which of the two the operator reads is not known.
+            let is_so = orderings(compare) == [ordering; 2];
             if is_so || self.site.has_come_out(compare, ordering) {
                 continue;
             }

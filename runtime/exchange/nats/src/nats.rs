@@ -517,15 +517,20 @@ async fn position(
     }
     let is_same = is_compared
         || match peer.at(Place::Corpus, *sequence).await? {
-            At::Message(stored) => {
-                peer.link.layout.name(Place::Corpus, &stored.subject) == Some(name)
-            }
+            At::Message(stored) => named(peer, &stored) == name,
             At::Hole | At::Unreadable => name.is_empty(),
         };
     Ok(match is_same {
         true => (*sequence, name.to_owned()),
         false => beginning,
     })
+}
+
+/// What a message's subject calls it, if an entry can be called so: cursors have no room for what anybody may write.
+fn named<'a>(peer: &Peer, stored: &'a Stored) -> &'a str {
+    let name = peer.link.layout.name(Place::Corpus, &stored.subject);
+    let is_id = |name: &&str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    name.filter(is_id).unwrap_or_default()
 }
 
 /// Which entries are asked for.
@@ -563,8 +568,7 @@ async fn entry_at(
             return Ok((String::new(), None));
         }
     };
-    let name = peer.link.layout.name(Place::Corpus, &stored.subject);
-    let name = name.unwrap_or_default().to_owned();
+    let name = named(peer, &stored).to_owned();
     if (whose, wanted) == (Whose::Ours, Wanted::Others) {
         return Ok((name, None));
     }

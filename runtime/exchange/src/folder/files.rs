@@ -82,11 +82,17 @@ impl Files {
     /// Whether the folder says what it is; errs if it says something else.
     fn is_marked(&self) -> Result<bool, Error> {
         let mark = self.root.join("exchange");
-        match fs::read(&mark) {
-            Ok(bytes) if bytes == MARK.as_bytes() => Ok(true),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(failed(&mark, &e)),
-            Ok(_) => {
+        let mut bytes = Vec::new();
+        let is_read = match open_file(&mark) {
+            Ok(None) => return Ok(false),
+            Ok(Some(file)) => (file.take(MARK.len() as u64 + 1)).read_to_end(&mut bytes),
+            Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(0),
+            Err(e) => Err(e),
+        };
+        is_read.map_err(|e| failed(&mark, &e))?;
+        match bytes == MARK.as_bytes() {
+            true => Ok(true),
+            false => {
                 let what = format!("{}: expected `{}`", mark.display(), MARK.trim());
                 Err(Error::Refused(what))
             }
@@ -152,6 +158,7 @@ impl Files {
     pub(super) fn lock(&self, name: &str) -> Result<File, Error> {
         let number = blake3::hash(name.as_bytes()).as_bytes()[0] % LOCKS;
         let path = self.path("locks", &format!("{number:02x}"));
+        require_file(&path).map_err(|e| failed(&path, &e))?;
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -183,7 +190,7 @@ impl Files {
             None => SystemTime::now(),
             Some(_) => {
                 let now = self.path("passing", &self.passing());
-                File::create(&now).ok()?;
+                create(&now).ok()?;
                 let at = written(&now);
                 let _gone_or_not = fs::remove_file(&now);
                 at?
@@ -211,13 +218,37 @@ impl Files {
 
     fn rename_into(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let passing = self.path("passing", &self.passing());
-        let written = File::create(&passing)
+        let written = create(&passing)
             .and_then(|mut file| file.write_all(bytes))
             .and_then(|()| fs::rename(&passing, path));
         written.map_err(|e| {
             let _gone_or_not = fs::remove_file(&passing);
             failed(path, &e)
         })
+    }
+}
+
+/// A new file, in place of what is called so: through a link somebody else's would be written.
+fn create(path: &Path) -> io::Result<File> {
+    let new = || OpenOptions::new().write(true).create_new(true).open(path);
+    match new() {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            new()
+        }
+        made => made,
+    }
+}
+
+/// Errs with `InvalidInput` for what is there and no file: a link leads elsewhere, and opening a pipe waits.
+pub(crate) fn require_file(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "not a regular file",
+        )),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
 }
 

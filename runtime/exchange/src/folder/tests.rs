@@ -356,6 +356,48 @@ fn hostile_records_in_a_shard_are_left_out_and_counted_once() {
     assert_eq!(others.unwrap().len(), 1);
 }
 
+/// What would be written through a link, or waited for, is refused or taken away; nobody else's file changes.
+#[test]
+fn links_and_pipes_in_the_place_of_files_lead_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    drop(join(path, "a"));
+    let victim = path.join("victim");
+    fs::write(&victim, "precious").unwrap();
+    for number in 0..8 {
+        symlink(&victim, path.join(format!("passing/a.{number}"))).unwrap();
+    }
+    let mut a = join(path, "a");
+    a.beat(&beat()).unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    drop(a);
+
+    let shard = path.join("shards/a.log");
+    fs::remove_file(&shard).unwrap();
+    symlink(&victim, &shard).unwrap();
+    assert!(Folder::join(path, &WorkerId::new("a").unwrap()).is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    fs::remove_file(&shard).unwrap();
+
+    let pipe = |at: &Path| {
+        fs::remove_file(at).ok();
+        let made = std::process::Command::new("mkfifo").arg(at).status();
+        assert!(made.unwrap().success());
+    };
+    for number in 0..64 {
+        pipe(&path.join(format!("locks/{number:02x}")));
+    }
+    let mut a = join(path, "a");
+    assert!(
+        a.put_if(&Key("k".to_owned()), Revision::default(), b"v")
+            .is_err()
+    );
+    drop(a);
+    pipe(&path.join("exchange"));
+    let refused = Folder::join(path, &WorkerId::new("a").unwrap());
+    assert!(matches!(refused, Err(Error::Refused(_))));
+}
+
 #[test]
 fn a_folder_that_is_removed_is_away_and_can_be_joined_again() {
     let outer = tempfile::tempdir().unwrap();

@@ -151,7 +151,7 @@ fn those_that_fuzz_divide_the_work() {
     wait_for(&join, 3);
     is_doing("w-b", "ended");
     wait_for(&join, 2);
-    join.leave();
+    join.leave(|| true);
     wait_for(&join, 1);
     let live = world.lock().unwrap().join().live().unwrap();
     let own = live.iter().find(|beat| beat.worker == join.me).unwrap();

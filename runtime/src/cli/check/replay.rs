@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use sandglass_engine::choice::text::HEADER;
 use sandglass_engine::{Interest, Variant};
 use sandglass_sandbox::{Limits, Options};
@@ -15,7 +15,7 @@ use crate::campaign::workers::Runner as _;
 use crate::check::known::Folder;
 use crate::check::{Checked, Group, Report, What};
 use crate::config::{options, reset};
-use crate::error::{printable, show};
+use crate::error::printable;
 use crate::inputs::Input;
 use crate::report::plain::number;
 use crate::stack;
@@ -141,13 +141,12 @@ impl<'a> Checker<'a> {
 
     /// An input that is choices: nothing, or how it fails.
     fn choices(&mut self, input: &Input, group: &str) -> Result<Option<Checked>> {
-        let case = case::read_file(&input.path, &self.args.guest)?;
-        if case.choices.is_none() {
-            bail!(
-                "{}: not choices, and a property gets no bytes; expected a file of a campaign's choices/",
-                show(&input.path)
-            );
-        }
+        let case = Case {
+            path: input.path.clone(),
+            input: Vec::new(),
+            choices: Some(case::expect_choices(&input.path, &input.bytes)?),
+            record: None,
+        };
         let replayed = self.replay(case)?;
         Ok(replayed.outcome.exit.is_finding().then(|| Checked {
             failure: Some("is a finding".to_owned()),
