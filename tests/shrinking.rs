@@ -24,7 +24,7 @@ const EXECS_MAX: u64 = 50_000;
 /// Of a hundred starts, how many must come to the smallest form; all, where nothing is said. To delete
 /// an element of `coupling`, all that point behind it would have to be lowered at once: no pass knows
 /// what a number points to.
-const HARD: &[(&str, usize)] = &[("coupling", 50)];
+const HARD: &[(&str, usize)] = &[("coupling", 80)];
 
 /// Runs a property on choices: what it noted, if it failed, and what it drew.
 fn run(failure: &Failure, source: Source) -> (Option<String>, ChoiceSequence) {

@@ -76,7 +76,7 @@ pub struct Reached {
 pub struct Comparison {
     /// Every input.
     pub pairs: Vec<Pair>,
-    /// The stacks of both.
+    /// The stacks of both, without inputs that are findings in both.
     pub profile: Profile,
     /// Functions whose own cost differs, the greatest difference first.
     pub changed: Vec<FunctionCost>,
@@ -167,23 +167,27 @@ pub fn compare(
         cost: new.options.cost,
         ..Profile::default()
     };
-    let mut reached = [Reached::default(); 2];
-    for (side, target) in [(Side::Now, new), (Side::Before, old)] {
-        let mut profiler = Profiler::new(target, limits)?;
-        let mut runs = Vec::new();
-        for input in inputs {
-            runs.push(profiler.run(input, &mut profile.tree, side));
-        }
-        reached[side as usize] = reached_by(target, &profiler)?;
-        match side {
-            Side::Now => {
-                profile.lines = profiler.lines()?;
-                profile.blocks = profiler.blocks();
-                profile.runs = runs;
+    let mut profilers = [Profiler::new(new, limits)?, Profiler::new(old, limits)?];
+    for input in inputs {
+        let measured = (profilers.each_mut()).map(|profiler| profiler.measure(input));
+        // Where exactly a run broke off says nothing about the builds.
+        if measured.iter().any(|(run, _)| !run.exit.is_finding()) {
+            for ((profiler, side), (_, stacks)) in
+                profilers.iter_mut().zip(Side::ALL).zip(&measured)
+            {
+                profiler.add(stacks, &mut profile.tree, side);
             }
-            Side::Before => profile.base = runs,
         }
+        let [(new, _), (old, _)] = measured;
+        profile.runs.push(new);
+        profile.base.push(old);
     }
+    let reached = [
+        reached_by(new, &profilers[0])?,
+        reached_by(old, &profilers[1])?,
+    ];
+    profile.lines = profilers[0].lines()?;
+    profile.blocks = profilers[0].blocks();
     profile.tree.finish();
     profile.functions = profile.tree.functions();
     let pairs = profile

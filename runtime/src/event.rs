@@ -215,10 +215,10 @@ pub struct Counters {
     pub own: Option<OwnEdges>,
     /// Inputs in the corpus.
     pub corpus: u64,
-    /// Different traces seen, where the guidance counts them.
+    /// Different traces seen, where the guidance counts them; counting ends at 4,194,304.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_traces: Option<u64>,
-    /// Different traces of valid runs, where the guidance counts them.
+    /// Different traces of valid runs, where the guidance counts them; counting ends with that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverse_valid: Option<u64>,
     /// Behavioural diversity of valid runs, where the guidance measures it.

@@ -112,14 +112,13 @@ fn cost(map: &ProbeMap, replayed: Replayed) -> Cost {
 }
 
 fn functions(series: &Series, symbols: &Symbols) -> Vec<FunctionGrowth> {
-    let Some(largest) = series.members.last() else {
-        return Vec::new();
-    };
-    let mut entered: Vec<(u32, u64)> = largest
-        .functions
-        .iter()
-        .map(|(index, fuel)| (*index, *fuel))
-        .collect();
+    let mut entered = BTreeMap::new();
+    // The largest member comes last, and what it does not enter costs nothing there.
+    for member in &series.members {
+        entered.values_mut().for_each(|fuel| *fuel = 0);
+        entered.extend(&member.functions);
+    }
+    let mut entered: Vec<(u32, u64)> = entered.into_iter().collect();
     entered.sort_by_key(|(index, fuel)| (u64::MAX - fuel, *index));
     let growth = |(index, fuel): (u32, u64)| {
         let samples: Vec<Sample> = series

@@ -55,21 +55,27 @@ struct Mutant<'a> {
 impl PerunFiles {
     /// The files of a campaign whose inputs were run; errs if it is none of `perun`.
     pub fn of(folder: &Path, inputs: &[Input], runs: &[Run]) -> Result<PerunFiles> {
-        let guidance = read_record(folder)?.map(|record| record.guidance.name);
-        if guidance.as_deref() != Some("perun") {
-            let found = match guidance {
-                Some(name) => format!("a campaign of `{name}`"),
-                None => "no campaign".to_owned(),
-            };
-            return Err(with_next(
-                format!("{}: {found}, expected one of `perun`", show(folder)),
-                "sandglass fuzz TARGET.wasm SEEDS --guidance perun",
-            ));
-        }
-        let parents = parents(folder, inputs, runs)?;
+        let guidance = match read_record(folder)?.map(|record| record.guidance) {
+            Some(guidance) if guidance.name == "perun" => guidance,
+            other => {
+                let found = match other {
+                    Some(guidance) => format!("a campaign of `{}`", guidance.name),
+                    None => "no campaign".to_owned(),
+                };
+                return Err(with_next(
+                    format!("{}: {found}, expected one of `perun`", show(folder)),
+                    "sandglass fuzz TARGET.wasm SEEDS --guidance perun",
+                ));
+            }
+        };
+        let log = log::read(folder)?.unwrap_or_default();
+        let end_ms = log.summary.as_ref().map_or(0, |of| of.elapsed_ms);
+        let parents = parents(log, inputs, runs);
         let mut files = PerunFiles::default();
         let base = logs::base(&parents);
-        let mut results = logs::Results::new(base);
+        let skips = guidance.settings.get("skip-coverage-testing");
+        let has_gate = skips.is_none_or(|value| value != "on");
+        let mut results = logs::Results::new(base, has_gate);
         for parent in parents.values() {
             let made = parent.kept.made_by.as_ref();
             let is_degradation = made.is_some_and(|made| made.degraded[0] > 0);
@@ -94,7 +100,7 @@ impl PerunFiles {
             files.mutant(folder, &mutant);
         }
         files.text("logs/results_data.txt", results.text());
-        let (degradations, coverage) = logs::series(&parents, base);
+        let (degradations, coverage) = logs::series(&parents, base, end_ms);
         for (series, name, label) in [
             (degradations, "degradation", "degradations"),
             (coverage, "coverage", "coverage"),
@@ -133,21 +139,20 @@ impl PerunFiles {
 }
 
 /// The kept inputs of a campaign that are there and were run, by their number.
-fn parents(folder: &Path, inputs: &[Input], runs: &[Run]) -> Result<BTreeMap<u32, Parent>> {
+fn parents(log: log::Log, inputs: &[Input], runs: &[Run]) -> BTreeMap<u32, Parent> {
     let by_file: BTreeMap<_, _> = inputs
         .iter()
         .zip(runs)
         .filter_map(|(input, run)| Some((input.path.file_name()?.to_str()?, (input, run.fuel))))
         .collect();
     let mut parents = BTreeMap::new();
-    let log = log::read(folder)?.unwrap_or_default();
     for kept in log.kept.into_values() {
         if let Some((input, fuel)) = by_file.get(&kept.file[..]) {
             let (bytes, fuel) = (Arc::from(&input.bytes[..]), *fuel);
             parents.insert(kept.id, Parent { kept, bytes, fuel });
         }
     }
-    Ok(parents)
+    parents
 }
 
 /// The findings of a campaign, by the names of their folders.

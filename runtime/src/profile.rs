@@ -127,14 +127,34 @@ impl Profiler {
 
     /// Runs an input and adds its stacks to a side of a tree. On a guest thread only.
     pub fn run(&mut self, input: &Input, tree: &mut Tree, side: Side) -> Run {
+        let (run, profile) = self.measure(input);
+        self.add(&profile, tree, side);
+        run
+    }
+
+    /// Runs an input: what it came to, and its stacks, for [`add`](Profiler::add). On a guest thread only.
+    pub fn measure(&mut self, input: &Input) -> (Run, sandglass_sandbox::Profile) {
         let profiled = self.sandbox.profile(&input.bytes);
         let outcome = &profiled.outcome;
         for (probe, count) in &outcome.detail.as_ref().expect("profiles have it").counts {
             let sum = &mut self.counts[*probe as usize];
             *sum = sum.saturating_add(u64::from(*count));
         }
+        let run = Run {
+            name: input.path.to_string_lossy().into_owned(),
+            bytes: u64::from(outcome.input_bytes),
+            exit: outcome.exit,
+            fuel: outcome.fuel,
+            peaks: outcome.detail.as_ref().expect("asked for").peaks,
+            heap_bytes: profiled.profile.heap_bytes,
+        };
+        (run, profiled.profile)
+    }
+
+    /// Adds the stacks of a run to a side of a tree.
+    pub fn add(&mut self, profile: &sandglass_sandbox::Profile, tree: &mut Tree, side: Side) {
         let (names, symbols) = (&mut self.names, &self.symbols);
-        tree.add(&profiled.profile.nodes, side, &mut |frame| match frame {
+        tree.add(&profile.nodes, side, &mut |frame| match frame {
             ProfileFrame::Root => Arc::from("all"),
             ProfileFrame::Rest => Arc::from("(stacks beyond what a profile holds)"),
             ProfileFrame::Function(index) => {
@@ -142,14 +162,6 @@ impl Profiler {
                 Arc::clone(name.or_insert_with(|| tree::short(&symbols.function_name(index))))
             }
         });
-        Run {
-            name: input.path.to_string_lossy().into_owned(),
-            bytes: u64::from(outcome.input_bytes),
-            exit: outcome.exit,
-            fuel: outcome.fuel,
-            peaks: outcome.detail.as_ref().expect("asked for").peaks,
-            heap_bytes: profiled.profile.heap_bytes,
-        }
     }
 
     /// Counts of all runs so far, by probe.

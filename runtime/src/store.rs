@@ -354,9 +354,19 @@ impl Store {
             execs: snapshot.execs,
             elapsed_ms: snapshot.elapsed_ms,
         };
-        let bytes = format::encode(&header, &snapshot.state);
-        let tmp = self.root.join("tmp");
         let path = self.root.join("checkpoint");
+        let bytes = format::encode(&header, &snapshot.state);
+        // It could not be read again, and the one before it can.
+        if bytes.len() as u64 > CHECKPOINT_BYTES_MAX {
+            let target = Some(&*record.target.path);
+            let error = anyhow!(
+                "{}: the campaign's state has {} bytes, expected at most {CHECKPOINT_BYTES_MAX}",
+                show(&path),
+                bytes.len()
+            );
+            return Err(with_next(error.to_string(), again(&self.root, target)));
+        }
+        let tmp = self.root.join("tmp");
         atomic::write(&tmp, &path, &bytes, Durability::Machine)?;
         match &snapshot.status {
             Some(status) => self.write_status(status),

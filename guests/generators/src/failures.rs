@@ -16,7 +16,7 @@ pub struct Failure {
     pub fails: fn() -> bool,
     /// What the smallest failure notes.
     pub smallest: &'static str,
-    /// Its draws: `t` and `f` for booleans, numbers for integers, `x` and hexadecimal digits for bytes.
+    /// Its draws: `t` and `f` for booleans, numbers for integers, with a point for floats, `x` and hexadecimal digits for bytes.
     pub draws: &'static str,
 }
 
@@ -157,6 +157,59 @@ pub const FAILURES: &[Failure] = &[
         smallest: "[201, 0]",
         draws: "xc900",
     },
+    Failure {
+        name: "count-large",
+        fails: || {
+            let list = seen(structure!().vec(0..=300, |_| value!().int(0..=255)));
+            list.iter().filter(|number| **number > 200).count() >= 3
+        },
+        smallest: "[201, 201, 201]",
+        draws: "3 201 201 201",
+    },
+    Failure {
+        name: "geometric-size",
+        fails: || {
+            // JQF's sizes: how many comes from a fraction that is drawn first.
+            let size = structure!().geometric(4);
+            let list = seen((0..size).map(|_| value!().int(0..=9)).collect::<Vec<_>>());
+            list.iter().filter(|number| **number == 7).count() >= 2
+        },
+        smallest: "[7, 7]",
+        draws: "0.3 7 7",
+    },
+    Failure {
+        name: "fraction",
+        fails: || seen(value!().float(-1000.0, 1000.0)) > 123.25,
+        smallest: "124.0",
+        draws: "124.0",
+    },
+    Failure {
+        name: "equal-negative",
+        fails: || {
+            let (x, y) = seen((value!().int(-100..=100), value!().int(-100..=100)));
+            x == y && x != 0
+        },
+        smallest: "(1, 1)",
+        draws: "1 1",
+    },
+    Failure {
+        name: "equal-bytes",
+        fails: || {
+            let (left, right) = seen((value!().bytes(1, 3), value!().bytes(1, 3)));
+            left[0] == right[0] && left[0] > 3
+        },
+        smallest: "([4], [4])",
+        draws: "x04 x04",
+    },
+    Failure {
+        name: "equal-lengths",
+        fails: || {
+            let (left, right) = seen((value!().bytes(0, 9), value!().bytes(0, 9)));
+            left.len() == right.len() && left.len() > 2
+        },
+        smallest: "([0, 0, 0], [0, 0, 0])",
+        draws: "x000000 x000000",
+    },
 ];
 
 /// Notes a value.
@@ -237,6 +290,7 @@ mod tests {
                         })
                         .collect(),
                 ),
+                None if token.contains('.') => Choice::Float(token.parse().expect("a number")),
                 None => Choice::Int(token.parse().expect("a number")),
             },
         }

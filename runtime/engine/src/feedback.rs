@@ -8,6 +8,6 @@ mod diversity;
 mod interest;
 mod seen;
 
-pub use diversity::{Diversity, Hill, TraceId, bucketed_trace, raw_trace};
+pub use diversity::{Diversity, Hill, TRACES_MAX, TraceId, bucketed_trace, raw_trace};
 pub use interest::{FindingFilter, Interest, SlowFilter};
 pub use seen::{Novelty, Seen, bucket, scan, trace_hash};

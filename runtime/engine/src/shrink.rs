@@ -9,6 +9,7 @@
 mod delete;
 mod descend;
 mod equal;
+mod equal_bytes;
 mod lower;
 mod pairs;
 mod redistribute;
@@ -57,6 +58,7 @@ pub fn shrink<E>(choices: ChoiceSequence, execs_max: u64, test: Test<'_, E>) -> 
         resize::pass(&mut search)?;
         lower::pass(&mut search)?;
         equal::pass(&mut search)?;
+        equal_bytes::pass(&mut search)?;
         together::pass(&mut search)?;
         redistribute::pass(&mut search)?;
         sort::pass(&mut search)?;
@@ -174,9 +176,9 @@ fn complexity(node: &ChoiceNode) -> u64 {
         // Whole numbers before fractions, then by size.
         Domain::Float { .. } => {
             let value = f64::from_bits(node.value);
-            let size = value.abs().to_bits() >> 2;
+            let size = value.abs().to_bits() >> 1;
             let sign = u64::from(value < 0.0);
-            (u64::from(value.fract() != 0.0) << 63 | size) + sign
+            u64::from(value.fract() != 0.0) << 63 | size << 1 | sign
         }
         Domain::Bytes { .. } => node.value,
     }

@@ -20,6 +20,7 @@ use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
+use crate::growth::series::End;
 use crate::profile::html::{Page, html};
 use crate::profile::text::counts;
 use crate::profile::tree::Side;
@@ -78,6 +79,7 @@ pub(super) fn run(args: CompareArgs) -> Result<u8> {
     let mut failing = failing(&comparison, args.max_slowdown);
     if args.no_faster_growth {
         failing.extend(growing_faster(&families));
+        failing.extend(breaking(&families));
     }
     if let Some(path) = &args.html {
         let page = html(&Page {
@@ -161,6 +163,18 @@ fn growing_faster(families: &[Family]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{inputs} {verb} faster in cost than before"))
 }
 
+/// Why the gate on growth fails where a family breaks the new build only, if it does.
+fn breaking(families: &[Family]) -> Option<String> {
+    let breaking = families.iter().filter(|family| family.breaks_now());
+    let mut names: Vec<&str> = breaking.map(|family| &*family.name).collect();
+    names.dedup();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    let inputs = plural(names.len() as u64, "input");
+    (!names.is_empty()).then(|| {
+        format!("{inputs} {verb} a finding when a part is repeated as often as was none before")
+    })
+}
+
 fn growth(out: &mut Sink, families: &[Family]) {
     if families.is_empty() {
         out.line("growth: no input costs more when a part of it is repeated");
@@ -186,6 +200,12 @@ fn growth(out: &mut Sink, families: &[Family]) {
             new.name(),
             old.name()
         ));
+        for (end, before) in family.ends.iter().zip(["", "before "]) {
+            if let End::Finding { n, exit, .. } = end {
+                let n = number(*n);
+                out.line(&format!("        {before}at n = {n}: {}", exit_text(*exit)));
+            }
+        }
     }
 }
 
@@ -293,9 +313,9 @@ fn ends(count: u64) -> String {
     format!("{} {verb}", plural(count, "input"))
 }
 
-/// Inputs that end as before and cost something else.
+/// Inputs that end as before, findings apart, and cost something else.
 fn costs(out: &mut Sink, pairs: &[Pair]) {
-    let same = pairs.iter().filter(|pair| pair.same_verdict());
+    let same = pairs.iter().filter(|pair| pair.has_costs());
     let mut changed: Vec<&Pair> = same.filter(|pair| pair.fuel[0] != pair.fuel[1]).collect();
     if changed.is_empty() {
         return;
@@ -424,6 +444,10 @@ enum Line<'a> {
         tier_before: &'static str,
         law: String,
         law_before: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        breaks_at: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        breaks_at_before: Option<u64>,
     },
     Check {
         check: &'static str,
@@ -509,6 +533,10 @@ fn print_json(
     }
     for family in families {
         let [tier, before] = family.growth.each_ref().map(|growth| &growth.tier);
+        let [breaks_at, breaks_at_before] = family.ends.each_ref().map(|end| match end {
+            End::Finding { n, .. } => Some(*n),
+            _ => None,
+        });
         line(&Line::Growth {
             file: &family.name,
             start: family.pump.start,
@@ -521,6 +549,8 @@ fn print_json(
             tier_before: before.name(),
             law: tier.to_string(),
             law_before: before.to_string(),
+            breaks_at,
+            breaks_at_before,
         });
     }
     let faster = families.iter().filter(|f| f.change() == Change::Faster);

@@ -154,6 +154,18 @@ fn not_found(case: &Case, why: NotFound) -> anyhow::Error {
             ),
             format!("sandglass perf TARGET.wasm {quoted} --pump START..END"),
         ),
+        NotFound::NoMember(count, Some(exit)) => anyhow!(
+            "{file}: ends with `{}` whichever of {} in it is repeated, expected an input whose size is paid for",
+            stack::exit_text(exit),
+            plural(count as u64, "fragment")
+        ),
+        NotFound::NoMember(count, None) => with_next(
+            format!(
+                "{file}: is too large for any of {} in it to be repeated, expected room within the limit of input bytes",
+                plural(count as u64, "fragment")
+            ),
+            format!("sandglass perf TARGET.wasm {quoted} --max-len BYTES"),
+        ),
         NotFound::NoGrowth(count) => anyhow!(
             "{file}: costs no more when any of {} in it is repeated, expected an input whose size is paid for",
             plural(count as u64, "fragment")

@@ -13,6 +13,7 @@ use sandglass_engine::laws::{Growth, Tier};
 use sandglass_sandbox::Limits;
 
 use super::Pair;
+use crate::growth::series::End;
 use crate::growth::{find_pump, measure};
 use crate::inputs::Input;
 use crate::target::Target;
@@ -53,9 +54,22 @@ pub struct Family {
     pub fragment: String,
     /// How the cost grows.
     pub growth: [Growth; 2],
+    /// Why no larger members were measured.
+    pub ends: [End; 2],
+    /// The largest member that the old build ran to its end.
+    pub measured_before: u64,
 }
 
 impl Family {
+    /// Is a member a finding in the new build, and was none before?
+    pub fn breaks_now(&self) -> bool {
+        match &self.ends {
+            [End::Finding { n, .. }, End::Finding { n: before, .. }] => n < before,
+            [End::Finding { n, .. }, _] => *n <= self.measured_before,
+            _ => false,
+        }
+    }
+
     /// Whether the class changed.
     pub fn change(&self) -> Change {
         let order = |growth: &Growth| match &growth.tier {
@@ -102,13 +116,18 @@ pub fn families(
             }
         }
         for pump in pumps {
-            let growth =
-                |target| Ok::<_, anyhow::Error>(measure(target, limits, &input.bytes, pump)?.total);
+            let [now, before] = [
+                measure(new, limits, &input.bytes, pump)?,
+                measure(old, limits, &input.bytes, pump)?,
+            ];
+            let last = before.series.members.last();
             families.push(Family {
                 name: pair.name.clone(),
                 pump,
                 fragment: pump.fragment(&input.bytes).escape_ascii().to_string(),
-                growth: [growth(new)?, growth(old)?],
+                measured_before: last.map_or(0, |member| member.n),
+                growth: [now.total, before.total],
+                ends: [now.series.end, before.series.end],
             });
         }
     }

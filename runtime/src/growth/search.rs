@@ -65,6 +65,9 @@ pub enum NotFound {
     TooCostly(Exit),
     /// Repeating any of so many fragments costs nothing.
     NoGrowth(usize),
+    /// No repetition of any of so many fragments is within the limit of input bytes and comes to an end. How one
+    /// of them broke off; `None` if none was small enough to be run.
+    NoMember(usize, Option<Exit>),
 }
 
 /// A family, and what is known of it so far.
@@ -91,6 +94,8 @@ pub fn search(
         run,
         execs: 0,
         spent: 0,
+        is_any_scored: false,
+        broke: None,
     };
     if is_limit(base.exit) {
         return search.shortened(base.exit);
@@ -108,7 +113,8 @@ pub fn search(
     let count = all.len();
     let leader = search.rounds(all)?;
     Ok(match leader {
-        None => Err(NotFound::NoGrowth(count)),
+        None if search.is_any_scored => Err(NotFound::NoGrowth(count)),
+        None => Err(NotFound::NoMember(count, search.broke)),
         Some((pump, why)) => Ok(search.found(pump, why, count)),
     })
 }
@@ -120,6 +126,10 @@ struct Search<'a> {
     execs: u64,
     /// Fuel so far.
     spent: u64,
+    /// Whether a repetition came to its end, or to the limit.
+    is_any_scored: bool,
+    /// How the first that did not broke off.
+    broke: Option<Exit>,
 }
 
 impl Search<'_> {
@@ -127,12 +137,13 @@ impl Search<'_> {
     fn shortened(&mut self, exit: Exit) -> Result<std::result::Result<Found, NotFound>> {
         let mut all = Vec::new();
         let repetitions = repetitions(self.input).into_iter();
-        for pump in repetitions.take(*CANDIDATES.start() as usize) {
+        for (tried, pump) in (1..=*CANDIDATES.end()).zip(repetitions) {
             let outcome = self.execute(&pump.member(self.input, 1))?;
             if !outcome.exit.is_finding() {
                 all.push(Candidate::new(pump, 1, outcome.fuel));
             }
-            if !all.is_empty() && self.spent > FUEL_MAX {
+            let is_enough = !all.is_empty() || tried >= *CANDIDATES.start();
+            if is_enough && self.spent > FUEL_MAX {
                 break;
             }
         }
@@ -198,11 +209,13 @@ impl Search<'_> {
             return Ok(None);
         }
         let outcome = self.execute(&pump.member(self.input, n + more))?;
+        if outcome.exit.is_finding() && !is_limit(outcome.exit) {
+            self.broke = self.broke.or(Some(outcome.exit));
+            return Ok(None);
+        }
+        self.is_any_scored = true;
         if is_limit(outcome.exit) {
             return Ok(Some(LIMIT));
-        }
-        if outcome.exit.is_finding() {
-            return Ok(None);
         }
         let fuel = u128::from(outcome.fuel.saturating_sub(fuel));
         let bytes = u128::from(more) * pump.fragment_bytes() as u128;
@@ -412,6 +425,33 @@ mod tests {
             Ok(outcome)
         });
         assert_eq!(found.unwrap().unwrap().pump.fragment(input), b"(");
+    }
+
+    #[test]
+    fn what_was_never_run_to_its_end_is_not_cheap() {
+        let breaks = |input: &[u8], input_bytes_max| {
+            search(input, &outcome(3), input_bytes_max, &mut |_| {
+                let exit = Exit::Trap(sandglass_engine::TrapKind::Unreachable);
+                Ok(Outcome { exit, ..outcome(3) })
+            })
+        };
+        let exit = Exit::Trap(sandglass_engine::TrapKind::Unreachable);
+        let found = breaks(b"abc", 10_000).unwrap().unwrap_err();
+        assert_eq!(found, NotFound::NoMember(6, Some(exit)));
+        let found = breaks(b"abc", 3).unwrap().unwrap_err();
+        assert_eq!(found, NotFound::NoMember(6, None));
+    }
+
+    #[test]
+    fn short_repetitions_of_an_input_that_hangs_are_tried_too() {
+        // Twenty longer repetitions come first, and none of them is what costs.
+        let longer: Vec<u8> = (b'A'..b'A' + 20).flat_map(|letter| [letter; 4]).collect();
+        let input = [&longer[..], b"zz"].concat();
+        let found = find(&input, 10_000, |text| match count(text, b'z') {
+            0 | 1 => text.len() as u64,
+            _ => 2_000_000,
+        });
+        assert_eq!(found.unwrap().pump.fragment(&input), b"z");
     }
 
     #[test]

@@ -36,14 +36,17 @@ fn ratios(parent: &Parent, base: u64) -> (f64, f64) {
 /// path, rules; then hangs and faults with path and rules.
 pub(super) struct Results {
     base: u64,
+    /// Whether cost counts for fitness.
+    has_gate: bool,
     parents: Vec<(f64, u32, String)>,
     broken: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Results {
-    pub(super) fn new(base: u64) -> Results {
+    pub(super) fn new(base: u64, has_gate: bool) -> Results {
         Results {
             base,
+            has_gate,
             parents: Vec::new(),
             broken: BTreeMap::new(),
         }
@@ -51,7 +54,10 @@ impl Results {
 
     pub(super) fn parent(&mut self, parent: &Parent, name: &str, history: &[String]) {
         let (ratio, share) = ratios(parent, self.base);
-        let fitness = ratio * (1.0 + share);
+        let fitness = match self.has_gate {
+            true => ratio * (1.0 + share),
+            false => share,
+        };
         let rules = history.join(", ");
         let line = format!("{fitness:.6} {ratio:.6} {share:.6} {name} [{rules}]");
         self.parents.push((fitness, parent.kept.id, line));
@@ -85,8 +91,8 @@ pub(super) struct Series {
     points: Vec<(u64, f64)>,
 }
 
-/// The number of degradations, and the greatest cost over that of the base, over time.
-pub(super) fn series(parents: &BTreeMap<u32, Parent>, base: u64) -> (Series, Series) {
+/// The number of degradations, and the greatest cost over that of the base, over time, until the campaign's end.
+pub(super) fn series(parents: &BTreeMap<u32, Parent>, base: u64, end_ms: u64) -> (Series, Series) {
     let mut by_time: Vec<&Parent> = parents.values().collect();
     by_time.sort_by_key(|parent| (parent.kept.elapsed_ms, parent.kept.id));
     let (mut degradations, mut most) = (0.0, 0.0f64);
@@ -100,6 +106,9 @@ pub(super) fn series(parents: &BTreeMap<u32, Parent>, base: u64) -> (Series, Ser
         counts.push((second, degradations));
         costs.push((second, most));
     }
+    let end = end_ms.div_ceil(1000).max(counts[counts.len() - 1].0);
+    counts.push((end, degradations));
+    costs.push((end, most));
     (Series::new(counts), Series::new(costs))
 }
 

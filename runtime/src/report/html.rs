@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 
 use super::log::{self, Log};
-use super::plain::{number, plural};
+use super::plain::{number, plural, traces};
 use crate::error::{printable, show};
 use crate::event::Counters;
 use crate::page::chart::{Axis, Chart, brief};
@@ -203,10 +203,13 @@ pub(crate) fn behaviour(body: &mut String, counters: &Counters) {
     body.push_str("<h2>Executions</h2>\n");
     table(body, &["@executions", "#", "#"], rows.into_iter());
     let numbers = [
-        ("unique traces", counters.unique_traces.map(number)),
+        (
+            "unique traces",
+            counters.unique_traces.map(|count| traces(count, counters)),
+        ),
         (
             "different traces of valid runs",
-            counters.diverse_valid.map(number),
+            counters.diverse_valid.map(|count| traces(count, counters)),
         ),
         (
             "diversity B(0)",

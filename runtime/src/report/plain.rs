@@ -8,6 +8,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use sandglass_engine::feedback::TRACES_MAX;
+
 use super::advice::{Advice, Matter, advice};
 use super::known::Known;
 use super::left::Left;
@@ -273,7 +275,7 @@ fn behaviour(counters: &Counters) -> String {
     if let (Some(diverse), Some(hill)) = (counters.diverse_valid, counters.diversity) {
         parts.push(format!(
             "{} diverse, B(0) {}, B(1) {:.0}, B(2) {:.0}",
-            number(diverse),
+            traces(diverse, counters),
             number(hill.b0),
             hill.b1,
             hill.b2
@@ -283,6 +285,13 @@ fn behaviour(counters: &Counters) -> String {
         true => String::new(),
         false => format!("{INDENT}{}", parts.join(", ")),
     }
+}
+
+/// A number of traces: "at least" where counting has ended.
+pub(super) fn traces(count: u64, counters: &Counters) -> String {
+    let is_full = counters.unique_traces >= Some(TRACES_MAX as u64);
+    let at_least = if is_full { "at least " } else { "" };
+    format!("{at_least}{}", number(count))
 }
 
 /// `61.2 %`.

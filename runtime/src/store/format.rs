@@ -88,14 +88,17 @@ pub fn encode_state<S: Serialize>(state: &S) -> Vec<u8> {
 /// A whole checkpoint as bytes. `state` comes from [`encode_state`].
 pub fn encode(header: &Header, state: &[u8]) -> Vec<u8> {
     let config = bincode::config::standard();
-    let mut body = bincode::serde::encode_to_vec(header, config).expect("a header has no maps");
-    body.extend_from_slice(state);
-    let mut bytes = Vec::with_capacity(BODY_OFFSET + body.len());
+    let header = bincode::serde::encode_to_vec(header, config).expect("a header has no maps");
+    // States are large: they are copied once.
+    let mut bytes = Vec::with_capacity(BODY_OFFSET + header.len() + state.len());
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&header).update(state);
     bytes.extend_from_slice(&MAGIC);
     bytes.push(VERSION);
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(blake3::hash(&body).as_bytes());
-    bytes.extend_from_slice(&body);
+    bytes.extend_from_slice(&((header.len() + state.len()) as u64).to_le_bytes());
+    bytes.extend_from_slice(hasher.finalize().as_bytes());
+    bytes.extend_from_slice(&header);
+    bytes.extend_from_slice(state);
     bytes
 }
 

@@ -10,9 +10,12 @@
 //! as in the paper, where each iteration of a loop is a trace of its own, and by JQF's count buckets.
 //! The 2022 code counts invalid and failing runs as well.
 //!
+//! And what is remembered is bounded by [`TRACES_MAX`].
+//!
 //! Floats appear in the report only; nothing is decided by it.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,19 +60,19 @@ pub struct Hill {
     pub b2: f64,
 }
 
+/// Most traces that are remembered, of each kind. What comes after them is not counted: numbers then say "at
+/// least". Each takes 24 bytes of memory and 18 of a checkpoint.
+pub const TRACES_MAX: usize = 1 << 22;
+
 /// In how many unique traces each probe was covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Abundance {
-    traces: BTreeSet<TraceId>,
     /// By probe; missing ones are 0.
     counts: Vec<u64>,
 }
 
 impl Abundance {
-    fn record(&mut self, trace: TraceId, counts: &[(u32, u32)]) {
-        if !self.traces.insert(trace) {
-            return;
-        }
+    fn add(&mut self, counts: &[(u32, u32)]) {
         for &(probe, _) in counts {
             let probe = probe as usize;
             if probe >= self.counts.len() {
@@ -103,8 +106,12 @@ impl Abundance {
 /// The unique traces of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diversity {
-    /// Raw traces of runs that were no finding.
-    all: BTreeSet<TraceId>,
+    /// Raw traces of runs that were no finding, and whether any of them was valid.
+    traces: BTreeMap<TraceId, bool>,
+    /// How many of them are of a valid run.
+    diverse_valid: u64,
+    /// Bucketed traces of valid runs.
+    bucketed_traces: BTreeSet<TraceId>,
     /// Of valid runs, by raw counts.
     raw: Abundance,
     /// Of valid runs, by buckets.
@@ -114,22 +121,44 @@ pub struct Diversity {
 impl Diversity {
     /// Records a run that was no finding.
     pub(crate) fn record(&mut self, is_valid: bool, counts: &[(u32, u32)]) {
-        let raw = raw_trace(counts);
-        self.all.insert(raw);
-        if is_valid {
-            self.raw.record(raw, counts);
-            self.bucketed.record(bucketed_trace(counts), counts);
+        self.record_at_most(TRACES_MAX, is_valid, counts);
+    }
+
+    fn record_at_most(&mut self, traces_max: usize, is_valid: bool, counts: &[(u32, u32)]) {
+        let is_full = self.traces.len() >= traces_max;
+        match self.traces.entry(raw_trace(counts)) {
+            // Nothing more to learn of it.
+            Entry::Occupied(seen) if *seen.get() || !is_valid => return,
+            Entry::Vacant(_) if is_full => {}
+            entry => {
+                entry.insert_entry(is_valid);
+                if is_valid {
+                    self.diverse_valid += 1;
+                    self.raw.add(counts);
+                }
+            }
         }
+        if is_valid
+            && self.bucketed_traces.len() < traces_max
+            && self.bucketed_traces.insert(bucketed_trace(counts))
+        {
+            self.bucketed.add(counts);
+        }
+    }
+
+    /// Whether no more traces are counted: [`TRACES_MAX`] are known.
+    pub fn is_full(&self) -> bool {
+        self.traces.len() >= TRACES_MAX
     }
 
     /// How many raw traces of runs that were no finding.
     pub fn unique_traces(&self) -> u64 {
-        self.all.len() as u64
+        self.traces.len() as u64
     }
 
     /// How many raw traces of valid runs: "diverse valid".
     pub fn diverse_valid(&self) -> u64 {
-        self.raw.traces.len() as u64
+        self.diverse_valid
     }
 
     /// B(q) by raw counts.
@@ -190,6 +219,21 @@ mod tests {
         // 4 and 7 share a bucket: two bucketed traces, c = 2, 1.
         assert!((diversity.bucketed().b2 - 9.0 / 5.0).abs() < 1e-12);
         assert!((diversity.raw().b2 - 16.0 / 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_full_memory_counts_no_more() {
+        let mut diversity = Diversity::default();
+        for probe in 0..5 {
+            diversity.record_at_most(3, probe > 0, &[(probe, 1)]);
+        }
+        // One that is known can still turn out to be valid.
+        diversity.record_at_most(3, true, &[(0, 1)]);
+        assert_eq!(
+            (diversity.unique_traces(), diversity.diverse_valid()),
+            (3, 3)
+        );
+        assert_eq!((diversity.raw().b0, diversity.bucketed().b0), (3, 3));
     }
 
     #[test]

@@ -33,6 +33,9 @@ fn lower<E>(search: &mut Search<'_, E>, value: i64) -> Result<(), E> {
     if value == 0 || replace(search, value, 0)? {
         return Ok(());
     }
+    if value < 0 && value != i64::MIN && replace(search, value, -value)? {
+        return lower(search, -value);
+    }
     while bad.abs_diff(good) > 1 && !search.is_spent() {
         let middle = bad + (good - bad) / 2;
         if replace(search, good as i64, middle as i64)? {

@@ -10,13 +10,20 @@ const NEAR: i128 = 4;
 /// Numbers next to what the search found that are tried one by one.
 const STEPS: i128 = 4;
 
+/// How finely a fraction is searched: its value by two to this.
+const FINE: f64 = 1_048_576.0;
+
+/// From here on, floats are whole and a search halves their exponents.
+const HUGE: f64 = 9_007_199_254_740_992.0;
+
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
     let mut at = 0;
     while at < search.len() && !search.is_spent() {
         match search.best.nodes[at].draw.domain {
             Domain::Bytes { min, .. } => bytes(search, at, min as usize)?,
             Domain::Int { .. } => int(search, at)?,
-            Domain::Bool { .. } | Domain::Float { .. } => {
+            Domain::Float { .. } => float(search, at)?,
+            Domain::Bool { .. } => {
                 let simplest = search.best.nodes[at].draw.domain.simplest();
                 with(search, at, |(node, _)| node.value = simplest)?;
             }
@@ -76,6 +83,59 @@ fn int<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
         }
     }
     Ok(())
+}
+
+/// To a whole number if there is one, and as near to the simplest as a binary search finds; of a
+/// fraction, within two [`grain`]s of it.
+///
+/// Halves, whole parts and multiples of powers of two: nothing here is rounded.
+pub(super) fn float<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
+    let node = search.best.nodes[at];
+    let simplest = f64::from_bits(node.draw.domain.simplest());
+    let value = f64::from_bits(node.value);
+    let set = |value: f64| move |item: &mut Item| item.0.value = value.to_bits();
+    if value == simplest || with(search, at, set(simplest))? {
+        return Ok(());
+    }
+    if value < 0.0 && with(search, at, set(-value))? {
+        return float(search, at);
+    }
+    if value.fract() != 0.0 {
+        for whole in [value.trunc(), value.trunc() + value.signum()] {
+            if with(search, at, set(whole))? {
+                return float(search, at);
+            }
+        }
+    }
+    // Holds at `good`; at `bad` it did not.
+    let (mut bad, mut good) = (simplest, value);
+    let grain = if value.fract() == 0.0 {
+        1.0
+    } else {
+        grain(value)
+    };
+    while !search.is_spent() {
+        let middle = if good.abs() > HUGE && good.signum() == bad.signum() {
+            f64::from_bits(u64::midpoint(good.to_bits(), bad.to_bits()))
+        } else {
+            bad + ((good / 2.0 - bad / 2.0) / grain).trunc() * grain
+        };
+        if middle == bad || middle == good {
+            break;
+        }
+        if with(search, at, set(middle))? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(())
+}
+
+/// The steps in which a fraction of this size is searched: a power of two.
+pub(super) fn grain(value: f64) -> f64 {
+    // Without the bits behind the leading one.
+    f64::from_bits(value.abs().to_bits() >> 52 << 52) / FINE
 }
 
 fn bytes<E>(search: &mut Search<'_, E>, at: usize, min: usize) -> Result<(), E> {

@@ -11,14 +11,19 @@ const GAP_MAX: usize = 2;
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
     let mut nth = 0;
     while nth < search.best.spans.len() && !search.is_spent() {
-        exchange_spans(search, nth)?;
-        nth += 1;
+        match exchange_spans(search, nth)? {
+            // What came to the front may go further.
+            true => nth = 0,
+            false => nth += 1,
+        }
     }
     for gap in 1..=GAP_MAX {
         let mut at = 0;
         while at + gap < search.len() && !search.is_spent() {
-            exchange_numbers(search, at, at + gap)?;
-            at += 1;
+            match exchange_numbers(search, at, at + gap)? {
+                true => at = at.saturating_sub(gap),
+                false => at += 1,
+            }
         }
     }
     Ok(())

@@ -1,0 +1,86 @@
+//! Edits equal bytes at once, because what holds may be that they are: those of equal draws, and
+//! every byte of one value.
+
+use std::collections::BTreeSet;
+
+use super::{Item, Search};
+use crate::choice::Domain;
+
+pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
+    let twice = |all: &[Vec<u8>]| -> BTreeSet<Vec<u8>> {
+        let is_twice = |one: &&Vec<u8>| all.iter().filter(|other| other == one).count() > 1;
+        all.iter().filter(is_twice).cloned().collect()
+    };
+    for text in twice(&draws(search)) {
+        shorten(search, text)?;
+    }
+    let single = |byte: u8| vec![byte];
+    let bytes: Vec<Vec<u8>> = draws(search).concat().into_iter().map(single).collect();
+    for byte in twice(&bytes) {
+        lower(search, byte[0])?;
+    }
+    Ok(())
+}
+
+/// The bytes of each draw that has some.
+fn draws<E>(search: &Search<'_, E>) -> Vec<Vec<u8>> {
+    let drawn = search.best.iter().filter(|(_, bytes)| !bytes.is_empty());
+    drawn.map(|(_, bytes)| bytes.to_vec()).collect()
+}
+
+/// Without runs of bytes of every draw that is `text`, the longest runs first.
+fn shorten<E>(search: &mut Search<'_, E>, mut text: Vec<u8>) -> Result<(), E> {
+    let mut cut = text.len();
+    while cut > 0 && !search.is_spent() {
+        let mut end = text.len();
+        while end >= cut {
+            let mut shorter = text.clone();
+            shorter.drain(end - cut..end);
+            if edit(search, |bytes| {
+                if *bytes == text {
+                    bytes.clone_from(&shorter);
+                }
+            })? {
+                text = shorter;
+            }
+            end = (end - 1).min(text.len());
+        }
+        cut = (cut / 2).min(text.len());
+    }
+    Ok(())
+}
+
+/// The least byte in the place of every `high` for which it holds, if it does for all greater ones.
+fn lower<E>(search: &mut Search<'_, E>, mut high: u8) -> Result<(), E> {
+    let mut low = 0;
+    while low < high && !search.is_spent() {
+        let middle = low.midpoint(high);
+        let to_middle = |bytes: &mut Vec<u8>| {
+            for byte in bytes.iter_mut().filter(|byte| **byte == high) {
+                *byte = middle;
+            }
+        };
+        if edit(search, to_middle)? {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(())
+}
+
+/// Tries an edit of the bytes of every draw that has some.
+fn edit<E>(search: &mut Search<'_, E>, edit: impl Fn(&mut Vec<u8>)) -> Result<bool, E> {
+    let mut items = search.items();
+    let is_allowed = |(node, bytes): &mut Item| {
+        if let Domain::Bytes { .. } = node.draw.domain {
+            edit(bytes);
+            node.value = bytes.len() as u64;
+        }
+        node.draw.domain.has(node.value)
+    };
+    if !items.iter_mut().all(is_allowed) {
+        return Ok(false);
+    }
+    search.attempt(&items)
+}
