@@ -235,6 +235,15 @@ fn an_audit_finds_who_lies() {
             ..claim.clone()
         },
     );
+    // However much it claims to have cost: it does not cost that here.
+    lie(
+        b"a costly lie about edges",
+        Coverage {
+            edges: vec![(0, 1), (1, 128)],
+            fuel: u64::MAX,
+            ..claim.clone()
+        },
+    );
     // Of another module nothing can be said here.
     lie(
         b"of another module",
@@ -245,8 +254,9 @@ fn an_audit_finds_who_lies() {
     );
     let (audit, code) = place.run("audit t.wasm --join x --fuel 100k");
     assert_eq!(code, Some(1), "{audit}");
-    assert_eq!(audit.matches("FALSE ").count(), 1, "{audit}");
-    assert!(audit.contains(" by liar: 2 edges claimed"), "{audit}");
+    assert_eq!(audit.matches("FALSE ").count(), 2, "{audit}");
+    let edges = audit.matches(" by liar: 2 edges claimed").count();
+    assert_eq!(edges, 2, "{audit}");
     assert!(audit.contains("1 of other modules"), "{audit}");
 }
 
@@ -260,12 +270,13 @@ fn an_audit_brings_home_what_it_ran() {
     let me = WorkerId::new("liar").unwrap();
     let mut folder = Folder::join(&place.0.path().join("x"), &me).unwrap();
     let claim = place.entries()[0].claim.clone().unwrap();
-    let mut put = |name: &str, input: &[u8]| {
+    let mut put = |name: &str, input: &[u8], fuel: u64| {
         let finding = Entry {
             input: input.to_vec(),
             choices: None,
             claim: Some(Coverage {
                 edges: Vec::new(),
+                fuel,
                 ..claim.clone()
             }),
             worker: me.clone(),
@@ -274,15 +285,16 @@ fn an_audit_brings_home_what_it_ran() {
         let bytes = encode_checked(&finding).unwrap();
         folder.put_if(&key, Revision(0), &bytes).unwrap().unwrap();
     };
-    put("trap-0123456789abcdef", b"harmless");
-    put("hang-0123456789abcdef", &vec![b'x'; 4096]);
+    put("trap-0123456789abcdef", b"harmless", claim.fuel);
+    put("trap-1123456789abcdef", b"harmless, too", u64::MAX);
+    put("hang-0123456789abcdef", &vec![b'x'; 4096], claim.fuel);
     let (audit, code) = place.run("audit t.wasm --join x --fuel 100k --max-len 4095 --out all");
     assert_eq!(code, Some(1), "{audit}");
-    assert_eq!(audit.matches("FALSE ").count(), 1, "{audit}");
-    assert!(
-        audit.contains("FALSE trap-0123456789abcdef by liar"),
-        "{audit}"
-    );
+    assert_eq!(audit.matches("FALSE ").count(), 2, "{audit}");
+    for name in ["trap-0123456789abcdef", "trap-1123456789abcdef"] {
+        let told = format!("FALSE {name} by liar");
+        assert!(audit.contains(&told), "{audit}");
+    }
     assert!(audit.contains(", 1 not checked"), "{audit}");
     assert_eq!(place.corpus("all"), place.inputs());
     let names = |out: &str| -> BTreeSet<String> {

@@ -344,6 +344,15 @@ impl Store {
     /// Writes a checkpoint: everything up to here will never be repeated. The testcases kept and the
     /// events recorded so far are those that the snapshot knows of.
     pub fn checkpoint(&mut self, record: &Record, snapshot: &Snapshot) -> Result<()> {
+        self.checkpoint_within(CHECKPOINT_BYTES_MAX, record, snapshot)
+    }
+
+    fn checkpoint_within(
+        &mut self,
+        bytes_max: u64,
+        record: &Record,
+        snapshot: &Snapshot,
+    ) -> Result<()> {
         self.write_corpus()?;
         let position = self.events.sync()?;
         let header = Header {
@@ -357,14 +366,14 @@ impl Store {
         let path = self.root.join("checkpoint");
         let bytes = format::encode(&header, &snapshot.state);
         // It could not be read again, and the one before it can.
-        if bytes.len() as u64 > CHECKPOINT_BYTES_MAX {
-            let target = Some(&*record.target.path);
-            let error = anyhow!(
-                "{}: the campaign's state has {} bytes, expected at most {CHECKPOINT_BYTES_MAX}",
+        if bytes.len() as u64 > bytes_max {
+            let error = format!(
+                "{}: the campaign's state has {} bytes, expected at most {bytes_max}",
                 show(&path),
                 bytes.len()
             );
-            return Err(with_next(error.to_string(), again(&self.root, target)));
+            let target = Some(&*record.target.path);
+            return Err(with_next(error, again(&self.root, target)));
         }
         let tmp = self.root.join("tmp");
         atomic::write(&tmp, &path, &bytes, Durability::Machine)?;

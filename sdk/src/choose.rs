@@ -26,8 +26,9 @@ impl Site {
     /// One number below the sum is drawn; weights follow each other in it, so that a smaller number never means a
     /// later item.
     pub fn weighted(self, weights: &[u32]) -> usize {
-        let mut rest = self.int(0..weights.iter().sum());
-        for (index, &weight) in weights.iter().enumerate() {
+        let weights = weights.iter().map(|&weight| u64::from(weight));
+        let mut rest = self.int(0..weights.clone().sum());
+        for (index, weight) in weights.enumerate() {
             if rest < weight {
                 return index;
             }

@@ -38,7 +38,9 @@ ints!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 impl Site {
     /// An integer of the range, uniformly. An empty range is an impossible draw: the host ends the trial and says so.
     ///
-    /// A range with numbers past `i64::MAX` is moved down by 2^63, because the contract draws `i64`.
+    /// The contract draws `i64`. All of `u64` is drawn as its two's complement, and of another range with numbers past
+    /// `i64::MAX` the distance from its least: shrinking goes towards that. Where that does not fit either, it is moved
+    /// down by 2^63.
     #[inline]
     pub fn int<T: Int>(self, range: impl RangeBounds<T>) -> T {
         let lo = match range.start_bound() {
@@ -55,10 +57,14 @@ impl Site {
             // Whatever the type, the same empty range, which no 64 bits can turn into another.
             return T::narrow(sys::draw_int(self, 1, 0).into());
         }
-        let down = if hi > i64::MAX as i128 {
-            1_i128 << 63
-        } else {
+        let down = if hi <= i64::MAX as i128 {
             0
+        } else if hi - lo <= i64::MAX as i128 {
+            lo
+        } else if (lo, hi) == (T::LEAST, T::GREATEST) {
+            return T::narrow(sys::draw_int(self, i64::MIN, i64::MAX).into());
+        } else {
+            1_i128 << 63
         };
         T::narrow(sys::draw_int(self, (lo - down) as i64, (hi - down) as i64) as i128 + down)
     }
@@ -84,7 +90,7 @@ impl Site {
     /// Any float, bit by bit: infinities, subnormals and every NaN among them.
     #[inline]
     pub fn float_bits(self) -> f64 {
-        f64::from_bits(self.int(..))
+        f64::from_bits(self.int::<u64>(..))
     }
 
     /// How often something of this mean is tried until it succeeds: 1, 2, … with P(n > k) = (1 − 1/mean)^k.
@@ -131,12 +137,32 @@ mod tests {
     use crate::{site, value};
 
     #[test]
-    fn the_whole_of_u64_keeps_its_order() {
-        let recorded = [i64::MIN, 0, i64::MAX].map(Choice::Int).to_vec();
+    fn the_simplest_of_large_numbers_is_the_least() {
+        let recorded = [0, -1, i64::MIN, 0, 7].map(Choice::Int).to_vec();
         let run = run(Source::Recorded(recorded), || {
-            [(); 3].map(|()| site!().int::<u64>(..))
+            let whole = [(); 3].map(|()| site!().int::<u64>(..));
+            let upper = [(); 2].map(|()| site!().int(1 << 63..=u64::MAX));
+            (whole, upper)
         });
-        assert_eq!(run.done(), [0, 1 << 63, u64::MAX]);
+        let expected = ([0, u64::MAX, 1 << 63], [1 << 63, (1 << 63) + 7]);
+        assert_eq!(run.done(), expected);
+    }
+
+    #[test]
+    fn what_is_too_wide_keeps_its_order() {
+        let recorded = [i64::MIN + 1, 0, i64::MAX].map(Choice::Int).to_vec();
+        let run = run(Source::Recorded(recorded), || {
+            [(); 3].map(|()| site!().int(1..=u64::MAX))
+        });
+        assert_eq!(run.done(), [1, 1 << 63, u64::MAX]);
+    }
+
+    #[test]
+    fn the_simplest_of_all_floats_is_nought() {
+        let run = run(Source::Recorded(std::vec![Choice::Int(0)]), || {
+            site!().float_bits().to_bits()
+        });
+        assert_eq!(run.done(), 0);
     }
 
     #[test]

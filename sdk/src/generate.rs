@@ -21,6 +21,16 @@ use crate::{Depth, Int, Role, Site};
 /// # }
 /// ```
 ///
+/// A type without an end is refused:
+///
+/// ```compile_fail
+/// #[derive(sandglass_sdk::Generate)]
+/// enum Endless {
+///     One(Box<Endless>),
+///     Two(Box<Endless>, Box<Endless>),
+/// }
+/// ```
+///
 /// Which variant, how many elements and whether at all are drawn as structure; numbers, characters and truth values
 /// as values.
 pub trait Generate: Sized {
@@ -62,7 +72,12 @@ impl Generate for bool {
 
 impl Generate for char {
     fn generate(site: Site, _: Depth) -> char {
-        site.or_role(Role::Value).char('\0'..=char::MAX)
+        // Most text is, and most branches of a parser are, about ASCII.
+        let site = site.or_role(Role::Value);
+        match site.part(0).chance(1, 4) {
+            false => site.part(1).char(' '..='~'),
+            true => site.part(2).char('\0'..=char::MAX),
+        }
     }
 }
 
@@ -124,7 +139,7 @@ tuples! {
 
 #[cfg(feature = "alloc")]
 mod allocated {
-    use alloc::{boxed::Box, string::String, vec::Vec};
+    use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
 
     use super::{Depth, Generate, Role, Site};
 
@@ -134,6 +149,18 @@ mod allocated {
     impl<T: Generate> Generate for Box<T> {
         fn generate(site: Site, depth: Depth) -> Box<T> {
             Box::new(T::generate(site, depth))
+        }
+    }
+
+    impl<T: Generate> Generate for Rc<T> {
+        fn generate(site: Site, depth: Depth) -> Rc<T> {
+            Rc::new(T::generate(site, depth))
+        }
+    }
+
+    impl<T: Generate> Generate for Arc<T> {
+        fn generate(site: Site, depth: Depth) -> Arc<T> {
+            Arc::new(T::generate(site, depth))
         }
     }
 

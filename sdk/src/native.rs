@@ -292,7 +292,7 @@ impl Domain {
         match self {
             Domain::Int { lo, hi } => lo <= hi,
             Domain::Bool { num, den } => den > 0 && num <= den,
-            Domain::Float { lo, hi } => lo < hi,
+            Domain::Float { lo, hi } => lo <= hi && (hi - lo).is_finite(),
             Domain::Bytes { min, max } => min <= max,
         }
     }
@@ -301,7 +301,7 @@ impl Domain {
         match (self, choice) {
             (Domain::Int { lo, hi }, Choice::Int(n)) => (lo..=hi).contains(n),
             (Domain::Bool { num, den }, Choice::Bool(yes)) => num != if *yes { 0 } else { den },
-            (Domain::Float { lo, hi }, Choice::Float(x)) => (lo..hi).contains(x),
+            (Domain::Float { lo, hi }, Choice::Float(x)) => *x == lo || (lo..hi).contains(x),
             (Domain::Bytes { min, max }, Choice::Bytes(bytes)) => {
                 (min..=max).contains(&bytes.len())
             }
@@ -322,7 +322,11 @@ impl Domain {
                 Choice::Float(if x < hi { x } else { lo })
             }
             Domain::Bytes { min, max } => {
-                let count = random.between(min as i64, max as i64);
+                // As the host: a geometric length of mean 10 in all, as far as there is room.
+                let mut count = min;
+                while count < max && random.between(0, 9) > 0 {
+                    count += 1;
+                }
                 Choice::Bytes((0..count).map(|_| random.next() as u8).collect())
             }
         }

@@ -85,6 +85,51 @@ fn the_same_field_is_the_same_site_at_every_depth() {
     assert!(lefts.iter().all(|site| *site == lefts[0]), "{lefts:?}");
 }
 
+/// Another type leads back to the enum: only `Literal` is sure to end.
+#[derive(Debug, Generate)]
+enum Statement {
+    Literal(#[expect(dead_code, reason = "drawn and not looked at")] u16),
+    Block(Body),
+}
+
+#[derive(Debug, Generate)]
+struct Body {
+    first: std::rc::Rc<Statement>,
+    second: std::sync::Arc<Statement>,
+}
+
+impl Statement {
+    fn levels(&self) -> u32 {
+        match self {
+            Statement::Literal(..) => 0,
+            Statement::Block(body) => 1 + body.first.levels().max(body.second.levels()),
+        }
+    }
+}
+
+#[test]
+fn recursion_through_another_type_ends() {
+    let mut deepest = 0;
+    for seed in 0..300 {
+        let run = run(Source::Seeded(seed), || {
+            Statement::generate(site!(), Depth::of(3))
+        });
+        deepest = deepest.max(run.done().levels());
+    }
+    assert_eq!(deepest, 3);
+}
+
+#[test]
+fn texts_are_ascii_for_the_most_part() {
+    let run = run(Source::Seeded(2), || {
+        (0..1_000)
+            .map(|_| site!().any::<char>())
+            .collect::<Vec<_>>()
+    });
+    let ascii = run.done().iter().filter(|c| c.is_ascii()).count();
+    assert!((700..800).contains(&ascii), "{ascii}");
+}
+
 #[test]
 fn a_unit_struct_draws_nothing() {
     let run = run(Source::Recorded(vec![]), || site!().any::<Unit>());

@@ -20,7 +20,6 @@ use crate::config::{options, reset, wanted_limits};
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
-use crate::growth::series::End;
 use crate::profile::html::{Page, html};
 use crate::profile::text::counts;
 use crate::profile::tree::Side;
@@ -200,10 +199,10 @@ fn growth(out: &mut Sink, families: &[Family]) {
             new.name(),
             old.name()
         ));
-        for (end, before) in family.ends.iter().zip(["", "before "]) {
-            if let End::Finding { n, exit, .. } = end {
-                let n = number(*n);
-                out.line(&format!("        {before}at n = {n}: {}", exit_text(*exit)));
+        for (breaks, before) in family.breaks.iter().zip(["", "before, "]) {
+            if let Some((n, exit)) = *breaks {
+                let n = number(n);
+                out.line(&format!("        {before}at n = {n}: {}", exit_text(exit)));
             }
         }
     }
@@ -533,10 +532,7 @@ fn print_json(
     }
     for family in families {
         let [tier, before] = family.growth.each_ref().map(|growth| &growth.tier);
-        let [breaks_at, breaks_at_before] = family.ends.each_ref().map(|end| match end {
-            End::Finding { n, .. } => Some(*n),
-            _ => None,
-        });
+        let [breaks_at, breaks_at_before] = family.breaks.map(|breaks| Some(breaks?.0));
         line(&Line::Growth {
             file: &family.name,
             start: family.pump.start,

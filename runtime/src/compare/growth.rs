@@ -7,6 +7,7 @@ use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use anyhow::Result;
+use sandglass_engine::Exit;
 use sandglass_engine::laws::order::Order;
 use sandglass_engine::laws::pump::Pump;
 use sandglass_engine::laws::{Growth, Tier};
@@ -14,7 +15,7 @@ use sandglass_sandbox::Limits;
 
 use super::Pair;
 use crate::growth::series::End;
-use crate::growth::{find_pump, measure};
+use crate::growth::{Report, find_pump, measure};
 use crate::inputs::Input;
 use crate::target::Target;
 
@@ -54,8 +55,8 @@ pub struct Family {
     pub fragment: String,
     /// How the cost grows.
     pub growth: [Growth; 2],
-    /// Why no larger members were measured.
-    pub ends: [End; 2],
+    /// The member that is a finding, and what it is: the first one, hangs apart, which are what growth leads to.
+    pub breaks: [Option<(u64, Exit)>; 2],
     /// The largest member that the old build ran to its end.
     pub measured_before: u64,
 }
@@ -63,11 +64,7 @@ pub struct Family {
 impl Family {
     /// Is a member a finding in the new build, and was none before?
     pub fn breaks_now(&self) -> bool {
-        match &self.ends {
-            [End::Finding { n, .. }, End::Finding { n: before, .. }] => n < before,
-            [End::Finding { n, .. }, _] => *n <= self.measured_before,
-            _ => false,
-        }
+        self.breaks[0].is_some_and(|(n, _)| n <= self.measured_before)
     }
 
     /// Whether the class changed.
@@ -121,13 +118,17 @@ pub fn families(
                 measure(old, limits, &input.bytes, pump)?,
             ];
             let last = before.series.members.last();
+            let breaks = |report: &Report| match report.series.end {
+                End::Finding { n, exit, .. } if exit != Exit::Hang => Some((n, exit)),
+                _ => None,
+            };
             families.push(Family {
                 name: pair.name.clone(),
                 pump,
                 fragment: pump.fragment(&input.bytes).escape_ascii().to_string(),
                 measured_before: last.map_or(0, |member| member.n),
+                breaks: [breaks(&now), breaks(&before)],
                 growth: [now.total, before.total],
-                ends: [now.series.end, before.series.end],
             });
         }
     }

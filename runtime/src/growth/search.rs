@@ -471,6 +471,6 @@ mod tests {
         let flat = find(b"abc", 10_000, |_| 7);
         assert_eq!(flat, Err(NotFound::NoGrowth(6)));
         let full = find(b"abc", 3, |text| text.len() as u64);
-        assert_eq!(full, Err(NotFound::NoGrowth(6)));
+        assert_eq!(full, Err(NotFound::NoMember(6, None)));
     }
 }

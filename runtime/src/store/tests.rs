@@ -66,6 +66,25 @@ fn a_campaign_killed_after_its_checkpoint_repeats_the_rest() {
 }
 
 #[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("c.sandglass");
+    let (mut store, _) = begin(&folder);
+    let small = Snapshot::of(10, 5, &State::from([1, 2]));
+    store.checkpoint(&sample(), &small).unwrap();
+    let large = Snapshot::of(20, 9, &vec![u64::MAX; 1_000]);
+    let refused = store.checkpoint_within(5_000, &sample(), &large);
+    let text = message(refused);
+    assert!(
+        text.contains("bytes, expected at most 5000") && text.contains("--out NEW_FOLDER"),
+        "{text}"
+    );
+    drop(store);
+    let (_, resumed) = begin(&folder);
+    assert_eq!(resumed.unwrap().state, [1, 2]);
+}
+
+#[test]
 fn a_campaign_killed_before_its_first_checkpoint_starts_again() {
     let root = tempfile::tempdir().unwrap();
     let (mut store, _) = begin(root.path());
@@ -223,6 +242,26 @@ fn of_tmp_only_what_is_ours_is_removed() {
     left.sort();
     assert_eq!(left, ["notes.txt", "old"]);
     assert!(tmp.join("old/notes.txt").exists());
+}
+
+#[test]
+fn a_finding_that_gave_way_to_none_goes_back() {
+    let root = tempfile::tempdir().unwrap();
+    drop(begin(root.path()));
+    let (lost, kept) = ("trap-0011223344556677", "hang-8899aabbccddeeff");
+    let write = |path: PathBuf, text: &str| {
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("input"), text).unwrap();
+    };
+    let (tmp, findings) = (root.path().join("tmp"), root.path().join("findings"));
+    write(tmp.join(format!("{lost}.older")), "of before");
+    write(tmp.join(lost), "half of it");
+    write(tmp.join(format!("{kept}.older")), "of before");
+    write(findings.join(kept), "newer");
+    drop(begin(root.path()));
+    let input = |name: &str| fs::read_to_string(findings.join(name).join("input")).unwrap();
+    assert_eq!((&*input(lost), &*input(kept)), ("of before", "newer"));
+    assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0);
 }
 
 #[cfg(unix)]

@@ -10,8 +10,10 @@
 //!                                               }
 //! ```
 //!
-//! A variant that mentions its own type, or a `Box`, `Rc` or `Arc`, leads deeper; the others are leaves, and only
-//! they are drawn when no depth is left.
+//! A variant that mentions its own type, or a `Box`, `Rc` or `Arc`, leads deeper; one of numbers, texts, truth values
+//! and collections is a leaf. One that mentions another type may lead back to this one. When no depth is left, leaves
+//! are drawn; if there are none, variants with other types; and if each leads deeper, they have to end by themselves,
+//! as `Vec` and `Option` do.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -91,7 +93,9 @@ fn construct(path: &TokenStream, fields: &Fields, first: u32) -> Result<(TokenSt
 type Arm = (u32, TokenStream);
 
 fn choose(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
-    let (mut all, mut leaves): (Vec<Arm>, Vec<Arm>) = (Vec::new(), Vec::new());
+    let mut all: Vec<Arm> = Vec::new();
+    let mut leaves: [Vec<Arm>; 2] = Default::default();
+    let mut is_endless = true;
     let mut place = 2;
     for variant in &data.variants {
         let options = VariantOptions::of(variant)?;
@@ -101,19 +105,33 @@ fn choose(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         if options.weight == 0 {
             continue;
         }
-        if !options
-            .deeper
-            .unwrap_or_else(|| leads_deeper(name, &variant.fields))
-        {
-            leaves.push((options.weight, made.clone()));
+        let kind = match options.deeper {
+            Some(true) => Kind::Deeper,
+            Some(false) => Kind::Leaf,
+            None => kind(name, &variant.fields),
+        };
+        match kind {
+            Kind::Leaf => leaves[0].push((options.weight, made.clone())),
+            Kind::Unknown => leaves[1].push((options.weight, made.clone())),
+            Kind::Deeper => {}
         }
+        is_endless &= options.deeper.is_none() && holds_itself(name, &variant.fields);
         all.push((options.weight, made));
     }
     if all.is_empty() {
         let message = "Generate cannot be derived for an enum without variants to draw";
         return Err(Error::new(name.span(), message));
     }
+    if is_endless {
+        let message = "Generate cannot be derived for an enum of which every variant holds another one: it has no end";
+        return Err(Error::new(name.span(), message));
+    }
     let of_all = one_of(0, &all);
+    let [known, unknown] = leaves;
+    let leaves = match known.is_empty() {
+        true => unknown,
+        false => known,
+    };
     if leaves.len() == all.len() || leaves.is_empty() {
         return Ok(of_all);
     }
@@ -141,14 +159,59 @@ fn one_of(place: u32, arms: &[Arm]) -> TokenStream {
     quote!(::sandglass_sdk::one_of!(#site; #(#arms),*))
 }
 
-/// Whether a word of the fields' types is the enum's own or that of a pointer.
-fn leads_deeper(name: &Ident, fields: &Fields) -> bool {
+/// What a variant leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// It ends here.
+    Leaf,
+    /// A type of somebody's, which may lead back.
+    Unknown,
+    /// Another value of the enum, or what may hold one.
+    Deeper,
+}
+
+/// Types that hold nothing, and collections that are empty where no depth is left.
+const LEAVES: &[&str] = &[
+    "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "bool",
+    "char", "String", "Vec", "Option", "std", "core", "alloc", "string", "vec", "option",
+];
+
+/// By the words of its fields' types. What is drawn `with` a function is up to that, and so a leaf.
+fn kind(name: &Ident, fields: &Fields) -> Kind {
+    let own = name.to_string();
+    let of_word = |word: &String| match word.as_str() {
+        word if word == own || ["Self", "Box", "Rc", "Arc"].contains(&word) => Kind::Deeper,
+        word if LEAVES.contains(&word) => Kind::Leaf,
+        _ => Kind::Unknown,
+    };
+    let of_field = |field: &syn::Field| {
+        let words = words(field.ty.to_token_stream());
+        let kind = words.iter().map(of_word).max().unwrap_or(Kind::Leaf);
+        match has_function(field) && kind == Kind::Unknown {
+            true => Kind::Leaf,
+            false => kind,
+        }
+    };
+    fields.iter().map(of_field).max().unwrap_or(Kind::Leaf)
+}
+
+/// Whether there is another value of the enum in each value of a variant: behind pointers, in tuples and arrays, but not
+/// in collections, which can be empty.
+fn holds_itself(name: &Ident, fields: &Fields) -> bool {
     let own = name.to_string();
     fields.iter().any(|field| {
-        words(field.ty.to_token_stream())
-            .iter()
-            .any(|word| *word == own || ["Self", "Box", "Rc", "Arc"].contains(&word.as_str()))
+        let words = words(field.ty.to_token_stream());
+        let is_own = |word: &String| *word == own || word == "Self";
+        let is_pointer = |word: &String| ["Box", "Rc", "Arc"].contains(&word.as_str());
+        !has_function(field)
+            && words.iter().any(is_own)
+            && words.iter().all(|word| is_own(word) || is_pointer(word))
     })
+}
+
+fn has_function(field: &syn::Field) -> bool {
+    // What is wrong with its options is told where the field is made.
+    FieldOptions::of(field).is_ok_and(|options| options.with.is_some())
 }
 
 fn words(tokens: TokenStream) -> Vec<String> {

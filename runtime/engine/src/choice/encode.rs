@@ -120,6 +120,10 @@ mod tests {
             Domain::Bool { num: 1, den: 2 },
             Domain::Bool { num: 1, den: 8 },
             Domain::Bool { num: 7, den: 8 },
+            Domain::Bool {
+                num: 3_000_000_000,
+                den: 4_000_000_000,
+            },
             Domain::float(-1.5, 2.0),
             Domain::Bytes { min: 3, max: 40 },
             Domain::Bytes { min: 4, max: 4 },

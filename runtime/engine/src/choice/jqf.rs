@@ -204,6 +204,10 @@ pub fn decode(domain: Domain, bits: u64, reading: Reading) -> u64 {
 fn decode_jqf(domain: Domain, bits: u64, off_by_one: bool) -> u64 {
     match domain {
         Domain::Bool { num, den } if even(num, den) => bits & 1,
+        // More than `next(31)` has, and than JQF asks for: all of the four bytes.
+        Domain::Bool { num, den } if den > 1 << 31 => {
+            u64::from((bits & 0xffff_ffff) % u64::from(den) < u64::from(num))
+        }
         Domain::Bool { num, den } => u64::from(next_31(bits) % u64::from(den) < u64::from(num)),
         Domain::Int { lo, hi } => {
             let size = size(lo, hi);
@@ -351,6 +355,14 @@ mod tests {
             (half, &[0x03], 1),
             (Domain::Bool { num: 3, den: 10 }, &[12, 0, 0, 0], 1),
             (Domain::Bool { num: 3, den: 10 }, &[13, 0, 0, 0], 0),
+            (
+                Domain::Bool {
+                    num: 3_000_000_000,
+                    den: 4_000_000_000,
+                },
+                &[0, 0, 0, 0xe0],
+                0,
+            ),
             // next(31) drops the highest bit, and n = 1 takes its four bytes as well.
             (int(0, 9), &[0x0d, 0, 0, 0x80], 3),
             (int(5, 5), &[1, 2, 3, 4], 5),

@@ -138,7 +138,9 @@ fn entries_of_an_enemy_are_refused_and_counted() {
     );
     enemy.publish_with(&subject(&e(12)), b"nonsense\r\n\r\n", &good(12));
     enemy.publish_with(&subject(&e(13)), b"NATS/1.0 503\r\n\r\n", b"x");
-    let refused = 13;
+    // A name that no cursor has room for.
+    enemy.publish(&format!("c.test.{}", "x".repeat(300)), &good(16));
+    let refused = 14;
     // The server itself keeps these out of the stream: too large; of another campaign.
     enemy.publish(&subject(&e(14)), &vec![0; 600 << 10]);
     enemy.publish(&subject(&e(15)).replace("test", "other"), &good(15));

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sandglass_engine::{Detail, Exit, Variant, find};
-use sandglass_exchange::memory::{Faults, Memory};
-use sandglass_exchange::{Beat, Cursor, Entry, EntryId, Error, Exchange, WorkerId};
+use sandglass_exchange::memory::{Faults, Memory, MemoryExchange};
+use sandglass_exchange::{
+    Able, Beat, Claim, Current, Cursor, Entry, EntryId, Error, Exchange, Job, JobId, JobResult,
+    Key, Offered, Revision, WorkerId,
+};
 use sandglass_sandbox::Limits;
 
 use super::super::Replayer as _;
@@ -18,6 +21,7 @@ use super::{Join, Joining};
 use crate::event::Summary;
 use crate::join::{Connection, Prices, draw_worker, finding};
 use crate::store::finding::{FindingFiles, FindingRecord};
+use crate::store::format;
 
 /// Memory costs nothing to speak to.
 const FREE: Prices = Prices {
@@ -499,4 +503,132 @@ fn another_kind_of_campaign_is_not_met() {
     super::meet(&mut other, "choices").unwrap();
     let again = super::meet(&mut other, "bytes");
     assert!(matches!(again, Err(Error::Refused(_))), "{again:?}");
+}
+
+/// Somebody who is there, and from some time on takes no offers, however long one waits.
+struct Busy {
+    inner: MemoryExchange,
+    is_busy: Arc<AtomicBool>,
+}
+
+impl Exchange for Busy {
+    fn offer(&mut self, entry: &Entry) -> Result<Offered, Error> {
+        while self.is_busy.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.inner.offer(entry)
+    }
+
+    fn tail(&mut self, cursor: &mut Cursor, most: usize) -> Result<Vec<Entry>, Error> {
+        self.inner.tail(cursor, most)
+    }
+
+    fn submit(&mut self, job: &Job) -> Result<Offered, Error> {
+        self.inner.submit(job)
+    }
+
+    fn claim(&mut self, able: &Able, lease: Duration) -> Result<Option<Claim>, Error> {
+        self.inner.claim(able, lease)
+    }
+
+    fn extend(&mut self, claim: &Claim) -> Result<(), Error> {
+        self.inner.extend(claim)
+    }
+
+    fn finish(&mut self, claim: &Claim, result: &JobResult) -> Result<(), Error> {
+        self.inner.finish(claim, result)
+    }
+
+    fn result(&mut self, job: JobId) -> Result<Option<JobResult>, Error> {
+        self.inner.result(job)
+    }
+
+    fn poisoned(&mut self) -> Result<Vec<JobId>, Error> {
+        self.inner.poisoned()
+    }
+
+    fn get(&mut self, key: &Key) -> Result<Current, Error> {
+        self.inner.get(key)
+    }
+
+    fn put_if(
+        &mut self,
+        key: &Key,
+        expected: Revision,
+        value: &[u8],
+    ) -> Result<Result<Revision, Current>, Error> {
+        self.inner.put_if(key, expected, value)
+    }
+
+    fn keys(&mut self) -> Result<Vec<Key>, Error> {
+        self.inner.keys()
+    }
+
+    fn beat(&mut self, beat: &Beat) -> Result<(), Error> {
+        self.inner.beat(beat)
+    }
+
+    fn live(&mut self) -> Result<Vec<Beat>, Error> {
+        self.inner.live()
+    }
+
+    fn refused(&self) -> u64 {
+        self.inner.refused()
+    }
+}
+
+/// A joined campaign whose exchange is busy from the beginning.
+fn join_busy(world: &Arc<Mutex<Memory>>, root: &Path, is_busy: &Arc<AtomicBool>) -> Join {
+    let (world, is_busy) = (Arc::clone(world), Arc::clone(is_busy));
+    let joining = Joining {
+        open: Box::new({
+            let world = Arc::clone(&world);
+            move || {
+                Ok(Connection::of(Box::new(Busy {
+                    inner: world.lock().unwrap().join(),
+                    is_busy: Arc::clone(&is_busy),
+                })))
+            }
+        }),
+        ..joining(&world, root)
+    };
+    Join::start(joining).unwrap()
+}
+
+/// Who is killed while it says farewell has its last checkpoint.
+#[test]
+fn the_last_checkpoint_comes_before_the_farewell() {
+    let root = tempfile::tempdir().unwrap();
+    let (world, is_busy) = (world(Faults::NONE), Arc::new(AtomicBool::new(true)));
+    let join = join_busy(&world, root.path(), &is_busy);
+    std::thread::scope(|scope| {
+        let campaign = scope.spawn(|| session_among(root.path(), HOW, 1, Some(join)).unwrap());
+        let execs = || {
+            let bytes = std::fs::read(root.path().join("checkpoint")).ok()?;
+            Some(format::glance(&bytes)?.execs)
+        };
+        let late = Instant::now() + Duration::from_secs(60);
+        // The last one is of before the last batch: a campaign that goes on does not repeat its end.
+        let is_last = |execs: Option<u64>| execs > Some(HOW.execs - 2_000);
+        while !is_last(execs()) && !campaign.is_finished() && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let found = execs();
+        assert!(!campaign.is_finished(), "the checkpoint is of {found:?}");
+        is_busy.store(false, Ordering::Release);
+        assert_eq!(campaign.join().unwrap().counters.execs, HOW.execs);
+        assert_eq!(execs(), found);
+    });
+}
+
+/// Who has no patience for the farewell does not wait for it.
+#[test]
+fn a_farewell_ends_when_nobody_is_patient() {
+    let root = tempfile::tempdir().unwrap();
+    let (world, is_busy) = (world(Faults::NONE), Arc::new(AtomicBool::new(true)));
+    let mut join = join_busy(&world, root.path(), &is_busy);
+    let looks = AtomicU32::new(0);
+    join.leave(|| looks.fetch_add(1, Ordering::Relaxed) < 3);
+    assert!(looks.into_inner() <= 4, "it was asked again");
+    is_busy.store(false, Ordering::Release);
 }
