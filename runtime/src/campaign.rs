@@ -153,7 +153,7 @@ pub fn run(
         first_trial,
     };
     if resumed {
-        campaign.ledger.resume(&campaign.engine)?;
+        campaign.ledger.resume(session.entry, &campaign.engine)?;
     } else {
         campaign
             .ledger

@@ -74,6 +74,9 @@ pub struct Resumed {
     /// Executions that the last session had come to, if they are more: its last batch was cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
+    /// What the target's entry point is, as at the start.
+    #[serde(default)]
+    pub entry: String,
     /// Executions when the corpus last grew.
     pub last_new_exec: u64,
     /// Name of the guidance.

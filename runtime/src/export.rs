@@ -4,6 +4,7 @@
 //! In: what was replayed. Out: text or bytes. Titles and stacks are a guest's words: they come
 //! printable, and stand in comments that they cannot leave.
 
+use crate::error::printable;
 use crate::stack::fold;
 use crate::store::finding::FindingRecord;
 
@@ -34,17 +35,26 @@ impl Exported<'_> {
         std::iter::once(first)
             .chain(frames)
             .chain([last])
-            // A line of C that ends with a backslash goes on in the next one.
-            .map(|line| format!("// {}\n", line.replace('\\', "/").trim_end()))
+            // Titles of slow inputs come from files as they are. And a line of C that ends with a backslash goes on in
+            // the next one.
+            .map(|line| format!("// {}\n", printable(&line).replace('\\', "/").trim_end()))
             .collect()
     }
 
     /// A name for it: letters, digits and underscores.
     fn name(&self) -> String {
-        let name = self.record.folder_name();
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        name.chars().map(plain).collect()
+        file_name(self.record).replace('-', "_")
     }
+}
+
+/// A name for a file of it: letters, digits, hyphens and underscores, whatever its record says.
+pub(crate) fn file_name(record: &FindingRecord) -> String {
+    let plain = |c: char| match c {
+        '-' => '-',
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '_',
+    };
+    record.folder_name().chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -54,7 +64,7 @@ pub(crate) mod tests {
 
     pub(crate) fn record() -> FindingRecord {
         FindingRecord {
-            title: "trap in a\\ */ \\".into(),
+            title: "trap in a\\ */ \\\n}; fn main() {}\r#\u{2028}#".into(),
             ..sample().record
         }
     }

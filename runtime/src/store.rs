@@ -367,13 +367,14 @@ impl Store {
         let bytes = format::encode(&header, &snapshot.state);
         // It could not be read again, and the one before it can.
         if bytes.len() as u64 > bytes_max {
-            let error = format!(
-                "{}: the campaign's state has {} bytes, expected at most {bytes_max}",
-                show(&path),
-                bytes.len()
-            );
-            let target = Some(&*record.target.path);
-            return Err(with_next(error, again(&self.root, target)));
+            return Err(with_next(
+                format!(
+                    "{}: the campaign's state has {} bytes, expected at most {bytes_max}",
+                    show(&path),
+                    bytes.len()
+                ),
+                again(&self.root, Some(&record.target.path)),
+            ));
         }
         let tmp = self.root.join("tmp");
         atomic::write(&tmp, &path, &bytes, Durability::Machine)?;

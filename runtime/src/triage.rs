@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{io, show, with_next};
 use crate::inputs::read_file;
+use crate::shell::quote_path;
 use crate::store::atomic::{Durability, write_plain};
 use crate::store::finding::FindingRecord;
 
@@ -70,8 +71,8 @@ pub fn read(folder: &Path) -> Result<Option<Triage>> {
             anyhow!("{}: not a decision: {why}", show(&path)).to_string(),
             format!(
                 "sandglass triage {} --clear {}",
-                show(folder.parent().unwrap_or(folder)),
-                show(Path::new(folder.file_name().unwrap_or_default()))
+                quote_path(folder.parent().unwrap_or(folder)),
+                quote_path(Path::new(folder.file_name().unwrap_or_default()))
             ),
         )
     })

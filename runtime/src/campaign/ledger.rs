@@ -97,13 +97,14 @@ impl<'a> Ledger<'a> {
     }
 
     /// Makes the folder what it was, and tells of it.
-    pub(super) fn resume(&mut self, engine: &Engine) -> Result<()> {
+    pub(super) fn resume(&mut self, entry: &str, engine: &Engine) -> Result<()> {
         let testcases = engine.corpus().iter().map(|(_, testcase)| testcase);
         self.store.restore_corpus(testcases)?;
         let reached = Status::read(self.store.root()).map(|status| status.counters.execs);
         self.emit(Event::Resumed(Resumed {
             execs: engine.stats().execs,
             reached: reached.filter(|reached| *reached > engine.stats().execs),
+            entry: entry.to_owned(),
             last_new_exec: self.last_new_exec,
             guidance: self.record.guidance.name.clone(),
             seed: self.record.guidance.seed,

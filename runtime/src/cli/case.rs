@@ -13,7 +13,9 @@ use sandglass_sandbox::{Limits, Options};
 use super::args::{GuestArgs, SanitizeArg};
 use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
+use crate::export::bundle;
 use crate::inputs;
+use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::store::read_record;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
@@ -114,6 +116,15 @@ pub(super) fn read_finding(path: &Path) -> Result<Case> {
 }
 
 pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
+    if bundle::is_bundle(path) {
+        return Err(with_next(
+            format!(
+                "{}: a bundle, which has its own module; expected an input or a finding's folder",
+                show(path)
+            ),
+            format!("sandglass repro {}", quote_path(path)),
+        ));
+    }
     let limits = wanted_limits(&guest.limits)?.limits;
     let bytes_max = u64::from(limits.input_bytes).max(CHOICES_BYTES_MAX);
     let error = |error: anyhow::Error| {

@@ -17,9 +17,9 @@ use super::args::{GuestArgs, LimitArgs};
 use super::case::{Case, exact_for, read_case};
 use crate::config::{require_empty, wanted_limits};
 use crate::corpora::{self, Tool};
-use crate::error::{exit_code, io, show, with_next};
+use crate::error::{exit_code, io, printable, show, with_next};
 use crate::export::bundle::Bundle;
-use crate::export::{Exported, c, rust};
+use crate::export::{Exported, c, file_name, rust};
 use crate::inputs;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
@@ -121,7 +121,7 @@ pub(super) fn run(args: ExportArgs) -> Result<u8> {
     let record = record(&case, &target, &limits, &replayed);
     let out = match &args.out {
         Some(out) => out.clone(),
-        None => PathBuf::from(record.folder_name() + args.format.ending()),
+        None => PathBuf::from(file_name(&record) + args.format.ending()),
     };
     let bytes = bytes(&args, &case, &target, &record, &replayed);
     fs::write(&out, &bytes).map_err(|e| io(&out, "write", &e))?;
@@ -129,7 +129,7 @@ pub(super) fn run(args: ExportArgs) -> Result<u8> {
     sink.line(&format!(
         "{}: {} ({})",
         show(&out),
-        record.title,
+        printable(&record.title),
         plural(bytes.len() as u64, "byte")
     ));
     if args.format == Format::Bundle {

@@ -1,7 +1,7 @@
 //! `sandglass report`: a campaign as a page.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -44,10 +44,39 @@ pub(super) fn run(args: ReportArgs) -> Result<u8> {
         });
     }
     let page = html(&args.campaign, &links)?;
-    let out = args
-        .out
-        .unwrap_or_else(|| args.campaign.with_extension("html"));
+    let out = match args.out {
+        Some(out) => out,
+        None => page_of(&args.campaign)?,
+    };
     fs::write(&out, page).map_err(|e| io(&out, "write", &e))?;
     Sink::stdout().line(&format!("wrote {}", show(&out)));
     Ok(exit_code::FINE)
+}
+
+/// The page beside a campaign's folder: of `x.sandglass` it is `x.html`, and of two folders it is never one.
+fn page_of(campaign: &Path) -> Result<PathBuf> {
+    // `.` has no name by itself.
+    let folder = match campaign.file_name() {
+        Some(_) => campaign.to_owned(),
+        None => fs::canonicalize(campaign).map_err(|e| io(campaign, "read", &e))?,
+    };
+    let name = folder.file_name().unwrap_or("report".as_ref());
+    let name = name.to_string_lossy();
+    let stem = name.strip_suffix(".sandglass").unwrap_or(&name);
+    Ok(folder.with_file_name(format!("{stem}.html")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_campaign_has_a_page_of_its_own() {
+        let page = |campaign: &str| page_of(campaign.as_ref()).unwrap();
+        assert_eq!(page("a/x.sandglass"), Path::new("a/x.html"));
+        assert_eq!(page("a.b/x.v1"), Path::new("a.b/x.v1.html"));
+        assert_eq!(page("x/"), Path::new("x.html"));
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(page(".").parent(), here.parent());
+    }
 }

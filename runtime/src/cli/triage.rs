@@ -12,9 +12,11 @@ use serde::Serialize;
 
 use crate::check::known::findings;
 use crate::error::{exit_code, printable, show, with_next};
+use crate::event::{Event, Warning};
 use crate::inputs::read_file;
 use crate::report::Sink;
 use crate::report::plain::plural;
+use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::triage::{self, Decision, Severity, Triage};
 
@@ -50,13 +52,19 @@ struct Group {
 }
 
 pub(super) fn run(args: TriageArgs) -> Result<u8> {
-    let mut groups = read(&args.folders, &args.clear)?;
+    let (mut groups, warnings) = read(&args)?;
     decide(&args, &mut groups)?;
     groups.sort_by(|a, b| {
         let key = |group: &Group| (group.severity, group.record.title.clone(), group.name());
         key(a).cmp(&key(b))
     });
     let mut sink = Sink::stdout();
+    for text in warnings {
+        match args.json {
+            true => sink.line(&Event::Warning(Warning { text }).to_json()),
+            false => sink.line(&format!("warning: left out {text}")),
+        }
+    }
     for group in &groups {
         match args.json {
             true => sink.line(&group.json()),
@@ -73,8 +81,12 @@ pub(super) fn run(args: TriageArgs) -> Result<u8> {
     Ok(exit_code::FINE)
 }
 
-/// The findings of folders. What is to be cleared need not be readable.
-fn read(folders: &[PathBuf], clear: &[String]) -> Result<Vec<Group>> {
+/// The findings of folders. What is to be cleared need not be readable, and where nothing is decided, what is damaged
+/// is left out with a warning.
+fn read(args: &TriageArgs) -> Result<(Vec<Group>, Vec<String>)> {
+    let (folders, clear) = (&args.folders, &args.clear);
+    let decides = !(args.open.is_empty() && args.ignore.is_empty() && clear.is_empty());
+    let mut warnings = Vec::new();
     let mut groups = BTreeMap::new();
     for folder in folders {
         if !folder.is_dir() {
@@ -84,7 +96,13 @@ fn read(folders: &[PathBuf], clear: &[String]) -> Result<Vec<Group>> {
             );
         }
         for path in findings(folder)? {
-            let (record, _) = finding::read(&path)?;
+            let (record, _) = match finding::read(&path) {
+                Err(error) if !decides => {
+                    warnings.push(printable(&format!("{error:#}")));
+                    continue;
+                }
+                read => read?,
+            };
             let is_cleared = clear.iter().any(|name| is_called(&record, name));
             let triage = match is_cleared {
                 true => None,
@@ -102,7 +120,7 @@ fn read(folders: &[PathBuf], clear: &[String]) -> Result<Vec<Group>> {
             }
         }
     }
-    Ok(groups.into_values().collect())
+    Ok((groups.into_values().collect(), warnings))
 }
 
 /// Writes down what the flags say.
@@ -124,6 +142,12 @@ fn decide(args: &TriageArgs, groups: &mut [Group]) -> Result<()> {
     if args.note.is_some() && args.open.is_empty() && args.ignore.is_empty() {
         bail!("--note: goes with a decision, expected --open FINDING or --ignore FINDING as well");
     }
+    // All or nothing: who is wrong about one name may be about others.
+    for (names, _) in &asked {
+        for name in *names {
+            find(groups, name, &args.folders)?;
+        }
+    }
     for (names, triage) in asked {
         for name in names {
             let group = find(groups, name, &args.folders)?;
@@ -138,7 +162,7 @@ fn decide(args: &TriageArgs, groups: &mut [Group]) -> Result<()> {
 
 /// Whether a finding's name, or key, begins so.
 fn is_called(record: &FindingRecord, name: &str) -> bool {
-    record.folder_name().starts_with(name) || record.key.starts_with(name)
+    !name.is_empty() && (record.folder_name().starts_with(name) || record.key.starts_with(name))
 }
 
 /// The finding whose name, or key, begins so.
@@ -147,7 +171,7 @@ fn find<'a>(groups: &'a mut [Group], name: &str, folders: &[PathBuf]) -> Result<
     let found: Vec<String> = (groups.iter().filter(|group| is_it(group)))
         .map(Group::name)
         .collect();
-    let next = || format!("sandglass triage {}", show(&folders[0]));
+    let next = || format!("sandglass triage {}", quote_path(&folders[0]));
     match found.as_slice() {
         [_] => Ok(groups
             .iter_mut()

@@ -76,7 +76,8 @@ pub(super) fn advice(known: &Known) -> Vec<Advice> {
         found.push(Advice {
             matter: Matter::Rate,
             says: format!("only {} executions a second", number(known.rate())),
-            next: on_folder("perf", known),
+            // `perf` repeats parts of inputs, and a property has none.
+            next: on_folder(if known.is_property { "report" } else { "perf" }, known),
         });
     }
     found

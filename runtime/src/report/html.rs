@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use sandglass_engine::guidance::OperatorRecord;
 
 use super::log::{self, Log};
 use super::plain::{number, plural, traces};
@@ -17,7 +18,8 @@ use crate::event::Counters;
 use crate::page::chart::{Axis, Chart, brief};
 use crate::page::{self, document, escape, heading, table, tiles};
 use crate::store::record::Record;
-use crate::store::require_record;
+use crate::store::status::Status;
+use crate::store::{glance, require_record};
 
 mod corpus;
 mod findings;
@@ -45,13 +47,14 @@ pub struct Link {
 /// The page of the campaign in `folder`. Errs if that is none.
 pub fn html(folder: &Path, links: &[Link]) -> Result<String> {
     let record = require_record(folder)?;
-    let log = log::read(folder)?.ok_or_else(|| {
+    let mut log = log::read(folder)?.ok_or_else(|| {
         anyhow!(
             "{}: no events.jsonl, expected a campaign that was run",
             show(folder)
         )
     })?;
     let found = Found::read(folder)?;
+    let stand = Stand::of(folder, &mut log);
     let about = format!(
         "{}, guidance {}, seed {}, {}",
         record.target.path,
@@ -60,18 +63,50 @@ pub fn html(folder: &Path, links: &[Link]) -> Result<String> {
         plural(log.execs, "execution")
     );
     let mut body = heading(&folder.to_string_lossy(), &about);
-    let counters = log.summary.as_ref().map(|summary| &summary.counters);
+    let counters = stand.counters.as_ref();
     body.push_str(&tiles(numbers(&log, counters, &found)));
+    if log.is_cut {
+        let _ = writeln!(
+            body,
+            "<p>The log is longer than is read: curves and kept inputs are of its first {} MiB.</p>",
+            log::LOG_BYTES_MAX >> 20
+        );
+    }
     others(&mut body, links);
     curves(&mut body, &log);
     findings::bugs(&mut body, folder, &record, &log, &found);
-    operators(&mut body, &log);
+    operators(&mut body, stand.operators.as_deref());
     if let Some(counters) = counters {
         behaviour(&mut body, counters);
     }
     corpus::corpus(&mut body, folder, &log);
     settings(&mut body, &record, &log);
     Ok(document(&folder.to_string_lossy(), "campaign", &body, ""))
+}
+
+/// How far a campaign is, by what says most: the end of a session, or what a running or killed one last wrote.
+struct Stand {
+    counters: Option<Counters>,
+    operators: Option<Vec<OperatorRecord>>,
+}
+
+impl Stand {
+    /// Tells the log of executions after what it has, too.
+    fn of(folder: &Path, log: &mut Log) -> Stand {
+        let summary = log.summary.as_ref();
+        let ended = summary.map(|of| (of.counters.clone(), of.operators.clone()));
+        let status = Status::read(folder).map(|of| (of.counters, of.operators));
+        // Of equals the end.
+        let stands = status.into_iter().chain(ended);
+        let (counters, operators) = stands.max_by_key(|(counters, _)| counters.execs).unzip();
+        let execs = counters.as_ref().map_or(0, |of: &Counters| of.execs);
+        let written = glance(folder).map_or(0, |header| header.execs);
+        log.execs = log.execs.max(execs).max(written);
+        Stand {
+            counters,
+            operators,
+        }
+    }
 }
 
 fn numbers<'a>(log: &Log, counters: Option<&Counters>, found: &Found) -> Vec<(String, &'a str)> {
@@ -86,7 +121,8 @@ fn numbers<'a>(log: &Log, counters: Option<&Counters>, found: &Found) -> Vec<(St
         let reached = counters.map_or(edges, |counters| counters.edges);
         all.push((format!("{} of {}", number(reached), number(total)), "edges"));
     }
-    all.push((number(log.kept.len() as u64), "inputs kept"));
+    let kept = counters.map_or(0, |counters| counters.corpus);
+    all.push((number(kept.max(log.kept.len() as u64)), "inputs kept"));
     if let Some(counters) = counters {
         let made = counters.execs.max(1) as f64;
         all.push((
@@ -171,14 +207,14 @@ fn head(path: &Path, bytes_max: u64) -> Vec<u8> {
     bytes
 }
 
-fn operators(body: &mut String, log: &Log) {
-    let Some(summary) = &log.summary else { return };
+fn operators(body: &mut String, operators: Option<&[OperatorRecord]>) {
+    let Some(operators) = operators else { return };
     body.push_str("<h2>Operators</h2>\n");
-    if summary.operators.is_empty() {
+    if operators.is_empty() {
         body.push_str("<p>This guidance stacks several changes in one child and does not count which of them found something.</p>\n");
         return;
     }
-    page::operators(body, &summary.operators, ROWS_MAX);
+    page::operators(body, operators, ROWS_MAX);
 }
 
 /// How far inputs got and how differently they behaved.
@@ -280,5 +316,30 @@ mod tests {
         assert!(thin.len() <= POINTS_MAX + 1, "{}", thin.len());
         assert_eq!(thin.last(), Some(&(99_999.0, 99_999.0)));
         assert_eq!(thinned(Vec::new()), []);
+    }
+
+    /// A campaign that was killed has no end in its log, and has run on since it last kept something.
+    #[test]
+    fn how_far_it_is_says_what_was_written_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log {
+            execs: 8,
+            ..Log::default()
+        };
+        let stand = Stand::of(folder.path(), &mut log);
+        assert_eq!((log.execs, stand.counters), (8, None));
+        let status = Status {
+            counters: Counters {
+                execs: 814,
+                valid: 407,
+                corpus: 9,
+                ..Counters::default()
+            },
+            operators: Vec::new(),
+        };
+        fs::write(folder.path().join(Status::FILE), status.to_json()).unwrap();
+        let stand = Stand::of(folder.path(), &mut log);
+        assert_eq!((log.execs, stand.operators), (814, Some(Vec::new())));
+        assert_eq!(stand.counters.map(|of| of.valid), Some(407));
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Known {
     /// What ends the session.
     pub(super) budget: Budget,
     pub(super) guidance: String,
+    /// Whether the target makes its data itself.
+    pub(super) is_property: bool,
     pub(super) seed: u64,
     pub(super) fuel_limit: u64,
     pub(super) counters: Counters,
@@ -71,6 +73,7 @@ impl Known {
         match event {
             Event::Start(start) => {
                 self.guidance.clone_from(&start.guidance);
+                self.is_property = start.entry == "property";
                 self.seed = start.seed;
                 self.fuel_limit = start.fuel_limit;
                 self.counters.edges_total = start.edges_total;
@@ -79,6 +82,7 @@ impl Known {
             }
             Event::Resumed(resumed) => {
                 self.guidance.clone_from(&resumed.guidance);
+                self.is_property = resumed.entry == "property";
                 self.seed = resumed.seed;
                 self.fuel_limit = resumed.fuel_limit;
                 self.elapsed_ms = resumed.elapsed_ms;

@@ -12,7 +12,7 @@ use crate::error::io;
 use crate::event::{Event, Finding, Kept, Slow, Start, Summary};
 
 /// Bytes of a log that are read: some million events. Of a longer one the beginning.
-const LOG_BYTES_MAX: u64 = 256 << 20;
+pub const LOG_BYTES_MAX: u64 = 256 << 20;
 
 /// The events that a log keeps, put together.
 #[derive(Clone, Debug, Default)]

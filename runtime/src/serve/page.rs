@@ -4,6 +4,7 @@
 //! the script of the page (`live.js`) fetches it again when the state has changed and puts those that differ
 //! in the place of the old ones: there is one rendering, and it escapes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::joined::Joined;
@@ -52,14 +53,22 @@ pub(super) fn set(joined: &Joined) -> String {
             .iter()
             .fold(0, |sum, one| sum.saturating_add(of(one)))
     };
+    // What several campaigns have found is one bug, as `sandglass triage` has it.
+    let different = |is_slow| -> u64 {
+        let watches = joined.campaigns().iter();
+        let found = watches.flat_map(|watch| watch.found.sorted());
+        let of_kind = found.filter(|one| one.is_slow() == is_slow);
+        let names: BTreeSet<String> = of_kind.map(|one| one.record.folder_name()).collect();
+        names.len() as u64
+    };
     let at_work = state.workers.iter().filter(|beat| beat.doing != ENDED);
     let mut numbers = vec![(number(at_work.count() as u64), "at work")];
     if count > 0 {
         numbers.extend([
             (number(count), "campaigns"),
             (brief(total(|one| one.execs) as f64), "executions"),
-            (number(total(|one| one.bugs)), "bugs"),
-            (number(total(|one| one.slow)), "slow inputs"),
+            (number(different(false)), "bugs"),
+            (number(different(true)), "slow inputs"),
         ]);
     }
     let title = match count {

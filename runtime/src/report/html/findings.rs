@@ -145,7 +145,13 @@ pub(crate) fn bug_body(body: &mut String, campaign: &Record, path: &Path, one: &
         body.push_str("<p>Made of these choices:</p>\n");
         body.push_str(&input(&head(&choices, TEXT_BYTES), all, SHOWN));
     }
-    let command = repro_command(&campaign.target.path, path);
+    // The target's path is as `fuzz` had it. Where it leads nowhere from here, the finding's is for everywhere.
+    let target = Path::new(&campaign.target.path);
+    let whole = match target.is_relative() && !target.exists() {
+        true => fs::canonicalize(path).ok(),
+        false => None,
+    };
+    let command = repro_command(&campaign.target.path, whole.as_deref().unwrap_or(path));
     let _ = writeln!(body, "<p><code>{}</code></p>", escape(&command));
 }
 

@@ -420,6 +420,7 @@ fn resumed() -> Event {
     Event::Resumed(Resumed {
         execs: 50_000,
         reached: None,
+        entry: "reactor".into(),
         last_new_exec: 49_000,
         guidance: "zest".into(),
         seed: 7,
