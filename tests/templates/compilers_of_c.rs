@@ -89,6 +89,63 @@ fn a_harness_with_fuzzed_data_provider() {
     }
 }
 
+/// A generator without a target, and a property: whatever draws finds `sandglass.h`, and campaigns run with it.
+#[test]
+fn what_draws_is_built_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = folder.path();
+    let sources = [
+        (
+            "generator.c",
+            "#include <sandglass.h>\nSG_GENERATOR { sg_emit_int(sg_int(SG_VALUE, 0, 99)); }\n",
+        ),
+        (
+            "target.c",
+            r#"
+            #include <stddef.h>
+            #include <stdint.h>
+            int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+                if (size == 2 && data[0] == '9' && data[1] == '7') __builtin_trap();
+                return 0;
+            }
+            "#,
+        ),
+        (
+            "property.cc",
+            "#include <sandglass.h>\nSG_PROPERTY { return 7 / sg_int(SG_VALUE, 0, 99) > 7 ? SG_INVALID : SG_VALID; }\n",
+        ),
+    ];
+    for (name, source) in sources {
+        fs::write(of.join(name), source).expect("written");
+    }
+    for compiler in C_COMPILERS {
+        let build = |source| built(of, &["build", source, "--compiler", compiler]);
+        if !build("generator.c") {
+            continue;
+        }
+        assert!(build("target.c") && build("property.cc"));
+        let generated = ["target.wasm", "--generator", "generator.wasm"];
+        for (words, title) in [
+            (
+                &generated[..],
+                "trap: unreachable in LLVMFuzzerTestOneInput",
+            ),
+            (&["property.wasm"], "trap: "),
+        ] {
+            let out = format!("{compiler}-{}", words[0]);
+            let how = ["--execs", "5000", "--out", &out];
+            let output = sandglass(of, &[&["fuzz"], words, &how[..]].concat());
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(
+                output.status.code(),
+                Some(1),
+                "{compiler} {words:?}: {text}"
+            );
+            assert!(text.contains(title), "{compiler} {words:?}: {text}");
+        }
+    }
+}
+
 /// What Zig compiles without optimisation checks, whoever called it: the handlers are linked though nobody asked for checks.
 #[test]
 fn what_came_compiled_may_check() {
