@@ -7,19 +7,26 @@ use super::{Item, Search};
 use crate::choice::Domain;
 
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
-    let twice = |all: &[Vec<u8>]| -> BTreeSet<Vec<u8>> {
-        let is_twice = |one: &&Vec<u8>| all.iter().filter(|other| other == one).count() > 1;
-        all.iter().filter(is_twice).cloned().collect()
-    };
-    for text in twice(&draws(search)) {
+    for text in repeated(draws(search)) {
         shorten(search, text)?;
     }
-    let single = |byte: u8| vec![byte];
-    let bytes: Vec<Vec<u8>> = draws(search).concat().into_iter().map(single).collect();
-    for byte in twice(&bytes) {
-        lower(search, byte[0])?;
+    for byte in repeated(draws(search).concat()) {
+        lower(search, byte)?;
     }
     Ok(())
+}
+
+/// What is there more than once, each once, ascending.
+fn repeated<T: Ord>(mut all: Vec<T>) -> BTreeSet<T> {
+    all.sort_unstable();
+    let mut repeated = BTreeSet::new();
+    let mut all = all.into_iter().peekable();
+    while let Some(one) = all.next() {
+        if all.peek() == Some(&one) {
+            repeated.insert(one);
+        }
+    }
+    repeated
 }
 
 /// The bytes of each draw that has some.
