@@ -25,8 +25,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use sandglass_engine::Testcase;
+use sandglass_engine::choice::Packed;
 use sandglass_engine::choice::text::to_text;
-use sandglass_engine::{ChoiceSequence, Testcase};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{io, show, with_next};
@@ -220,7 +221,7 @@ impl Store {
     /// that is created and removed costs more than twenty executions.
     pub fn keep_testcase(&mut self, testcase: &Testcase) -> String {
         let input = testcase.target_input().to_vec();
-        let (name, choices) = match testcase.choices.as_deref().map(named_choices) {
+        let (name, choices) = match testcase.choices.as_ref().map(named_choices) {
             Some((name, text)) => (name, Some(text)),
             None => (input_name(&input), None),
         };
@@ -313,7 +314,7 @@ impl Store {
             if testcase.choices.is_some() {
                 self.make_choices_folder()?;
             }
-            let named = testcase.choices.as_ref().map(|c| named_choices(c));
+            let named = testcase.choices.as_ref().map(named_choices);
             let name = match &named {
                 Some((name, _)) => name.clone(),
                 None => input_name(&testcase.bytes),
@@ -479,8 +480,8 @@ pub fn testcase_name(testcase: &Testcase) -> String {
     }
 }
 
-fn named_choices(choices: &ChoiceSequence) -> (String, String) {
-    let text = to_text(choices);
+fn named_choices(choices: &Packed) -> (String, String) {
+    let text = to_text(&choices.unpack());
     (input_name(text.as_bytes()), text)
 }
 

@@ -18,6 +18,7 @@ pub mod influence;
 pub mod jqf;
 pub mod known;
 mod numbers;
+pub mod packed;
 pub mod paths;
 pub mod plan;
 pub mod policy;
@@ -36,6 +37,7 @@ pub mod typed;
 use serde::{Deserialize, Serialize};
 
 pub use drawing::{Drawing, Stop};
+pub use packed::Packed;
 pub use paths::Paths;
 pub use plan::ChoicePlan;
 pub use source::{Answer, Source};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::ChoiceSequence;
+use crate::choice::Packed;
 use crate::trial::Detail;
 
 /// A testcase's index in the corpus; ids are dense and never reused.
@@ -66,7 +66,7 @@ pub struct Testcase {
     /// What the target got, where a generator read `bytes` as a tape of choices.
     pub made: Option<Arc<[u8]>>,
     /// What a generator made it from, or what a property drew.
-    pub choices: Option<Arc<ChoiceSequence>>,
+    pub choices: Option<Packed>,
     /// Fuel of its run.
     pub fuel: u64,
     /// How many probes it hit.
@@ -137,8 +137,7 @@ impl Corpus {
         let testcase = &mut self.testcases[id.index()];
         testcase.bytes = Arc::from(&detail.input[..]);
         testcase.made = detail.made.as_deref().map(Arc::from);
-        let choices = detail.choices.as_deref();
-        testcase.choices = choices.map(|choices| Arc::new(choices.to_keep()));
+        testcase.choices = detail.choices.as_deref().map(Packed::new);
         testcase.fuel = fuel;
     }
 }

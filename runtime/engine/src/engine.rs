@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Group};
+use crate::choice::Packed;
 use crate::choice::strings::Strings;
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::digest;
@@ -77,7 +78,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 11;
+pub const STATE_VERSION: u32 = 12;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -566,7 +567,7 @@ impl Engine {
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),
             made: detail.made.as_deref().map(Arc::from),
-            choices: (detail.choices.as_deref()).map(|choices| Arc::new(choices.to_keep())),
+            choices: detail.choices.as_deref().map(Packed::new),
             fuel: outcome.fuel,
             edges: detail.counts.len() as u32,
             trace_hash: detail.trace_hash,

@@ -20,6 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use sandglass_engine::choice::Packed;
 use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::guidance::{Imports, InputKind};
@@ -281,7 +282,7 @@ impl Join {
         });
         Entry {
             input: testcase.target_input().to_vec(),
-            choices: testcase.choices.as_deref().map(to_text),
+            choices: (testcase.choices.as_ref()).map(|choices| to_text(&choices.unpack())),
             claim,
             worker: self.me.clone(),
         }
@@ -355,8 +356,7 @@ impl Drop for Join {
 type Form = (usize, u64);
 
 fn form(testcase: &Testcase) -> Form {
-    let choices = testcase.choices.as_deref();
-    let drawn = choices.map_or(0, |choices| choices.nodes.len() + choices.payload.len());
+    let drawn = testcase.choices.as_ref().map_or(0, Packed::size);
     (testcase.target_input().len() + drawn, testcase.fuel)
 }
 

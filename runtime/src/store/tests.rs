@@ -482,7 +482,7 @@ fn choices_lie_beside_their_input() {
     let text = "sandglass choices 1\nint 0 value 0 9 = 7\n";
     let choices = sandglass_engine::choice::text::from_text(text).unwrap();
     let made = Testcase {
-        choices: Some(choices.into()),
+        choices: Some(sandglass_engine::choice::Packed::new(&choices)),
         ..testcase(b"seven")
     };
     let name = store.keep_testcase(&made);

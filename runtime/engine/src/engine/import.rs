@@ -63,7 +63,8 @@ impl Engine {
             match self.config.spec.input {
                 InputKind::Bytes => bytes.push(testcase.bytes.clone()),
                 InputKind::Choices => {
-                    let choices = testcase.choices.clone().expect("it was drawn");
+                    let choices = testcase.choices.as_ref().expect("it was drawn");
+                    let choices = Arc::new(choices.unpack());
                     sources.push(Source::Replay(Replay::new(choices, After::Stops)));
                 }
             }
@@ -137,7 +138,7 @@ mod tests {
             InputKind::Bytes => Import::Bytes(testcase.bytes.to_vec()),
             InputKind::Choices => {
                 let choices = testcase.choices.as_ref().expect("a generator made it");
-                Import::Choices(Arc::clone(choices))
+                Import::Choices(Arc::new(choices.unpack()))
             }
         };
         testcases.map(offer).collect()

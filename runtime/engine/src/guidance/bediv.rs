@@ -26,8 +26,8 @@ use crate::choice::influence::Influence;
 use crate::choice::jqf::{Reading, tape_of};
 use crate::choice::plan::Half;
 use crate::choice::split::{Division, Roles};
-use crate::choice::{ChoicePlan, ChoiceSequence, Draw};
-use crate::corpus::{Reason, TestcaseId};
+use crate::choice::{ChoicePlan, ChoiceSequence, Draw, Packed};
+use crate::corpus::{Reason, Testcase, TestcaseId};
 use crate::digest;
 use crate::feedback::{TraceId, raw_trace};
 use crate::ratio::Ratio;
@@ -138,7 +138,8 @@ impl Bediv {
         }
         self.rotation.bear();
         let parent = self.rotation.parent();
-        let choices = view.corpus.get(parent).choices.as_deref();
+        let choices = view.corpus.get(parent).choices.as_ref().map(Packed::unpack);
+        let choices = choices.as_ref();
         let (structure, values) = (self.tape(choices, true), self.tape(choices, false));
         let of_structure = values.is_empty() || prefers_structure(self.scores, rng);
         self.scores[usize::from(!of_structure)].children += 1;
@@ -175,12 +176,12 @@ impl Bediv {
     }
 
     /// Learns which draws are structure from a child and its parent.
-    fn learn(&mut self, parent: Option<&ChoiceSequence>, child: Option<&ChoiceSequence>) {
+    fn learn(&mut self, parent: &Testcase, child: Option<&ChoiceSequence>) {
         let (Division::Learnt(roles) | Division::LearntOnly(roles)) = &mut self.division else {
             return;
         };
-        if let (Some(parent), Some(child)) = (parent, child)
-            && self.influence.learn(parent, child)
+        if let (Some(parent), Some(child)) = (&parent.choices, child)
+            && self.influence.learn(&parent.unpack(), child)
         {
             let learnt = self.influence.sites();
             *roles = Arc::new(learnt.map(|(site, e)| (site, e.role())).collect::<Roles>());
@@ -237,7 +238,7 @@ impl Guidance for Bediv {
         if let Some((parent, _)) = self.flight
             && !counts.is_empty()
         {
-            self.learn(view.corpus.get(parent).choices.as_deref(), choices);
+            self.learn(view.corpus.get(parent), choices);
         }
         if !is_valid {
             return Judgement::Discard;

@@ -140,6 +140,8 @@ pub struct Zest {
     rotation: Rotation,
     /// The tape of each testcase.
     tapes: Vec<Arc<[u8]>>,
+    /// How much of a tape each testcase asks for, in bytes.
+    sizes: Vec<u32>,
     /// Seeds judged.
     seeds: u32,
     /// Fresh inputs judged.
@@ -208,6 +210,7 @@ impl Zest {
             coverage: Coverage::default(),
             rotation: Rotation::new(favour, energy),
             tapes: Vec::new(),
+            sizes: Vec::new(),
             seeds: 0,
             fresh: 0,
             seed: None,
@@ -270,6 +273,8 @@ impl Zest {
         let non_zero = judged.detail.counts.len() as u32;
         let probes = std::mem::take(&mut self.responsibilities);
         self.rotation.add(id, non_zero, &probes);
+        self.sizes
+            .push(judged.detail.choices.as_deref().map_or(0, tape_bytes));
     }
 }
 
@@ -336,7 +341,7 @@ impl Guidance for Zest {
         Judgement::Discard
     }
 
-    fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+    fn judge(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         self.spend(judged);
         let is_valid = judged.outcome.exit.status() == Status::Valid;
         if self.valid_only && !is_valid {
@@ -353,10 +358,7 @@ impl Guidance for Zest {
         };
         if let Some(choices) = judged.detail.choices.as_deref().filter(|_| self.steals) {
             let size = tape_bytes(choices);
-            let is_smaller = |id: TestcaseId| {
-                let saved = view.corpus.get(id).choices.as_deref();
-                size < saved.map_or(0, tape_bytes)
-            };
+            let is_smaller = |id: TestcaseId| size < self.sizes[id.index()];
             let stolen = (self.rotation).superseded(&judged.detail.counts, is_smaller);
             self.responsibilities.extend(stolen);
             self.responsibilities.sort_unstable();
