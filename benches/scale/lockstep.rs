@@ -195,10 +195,13 @@ impl Meeting {
         let engine = &mut member.engine;
         let ids = (member.offered_to..member.settled_to).map(|at| TestcaseId(at as u32));
         let ids: Vec<TestcaseId> = ids
-            .filter(|id| engine.corpus().get(*id).reason != Reason::Imported)
+            .filter(|id| {
+                let testcase = engine.corpus().find(*id);
+                testcase.is_some_and(|testcase| testcase.reason != Reason::Imported)
+            })
             .collect();
         member.offered_to = member.settled_to;
-        member.settled_to = engine.corpus().len();
+        member.settled_to = engine.corpus().next_id().index();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -231,10 +234,10 @@ impl Meeting {
                 break;
             }
             self.found.imports += inputs.len() as u64;
-            let before = engine.corpus().len();
+            let before = engine.corpus().next_id().0;
             let batch = Arc::new(engine.import(inputs));
             judged(&mut self.pool, &mut self.exact, engine, &batch)?;
-            self.found.kept += (engine.corpus().len() - before) as u64;
+            self.found.kept += u64::from(engine.corpus().next_id().0 - before);
         }
         Ok(())
     }

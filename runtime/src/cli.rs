@@ -8,13 +8,12 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Parser as _;
 
 use crate::error::{self, exit_code};
+use interruption::interruption;
 
 pub mod args;
 pub mod audit;
@@ -34,6 +33,7 @@ mod fuzz;
 mod influence;
 mod init;
 mod inspect;
+mod interruption;
 pub mod joined;
 mod libfuzzer;
 mod list;
@@ -130,27 +130,4 @@ fn dispatch(verb: Verb) -> Result<u8> {
 fn complain(text: &str) {
     // There is nobody left to tell if this fails.
     let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// A flag that Ctrl-C, a polite kill, and a terminal or connection that goes away set; the second one ends the
-/// process.
-///
-/// Also makes a file size limit (`ulimit -f`) an error of the write instead of
-/// a signal that kills us.
-fn interruption() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    #[cfg(unix)]
-    let hangup = [libc::SIGHUP];
-    #[cfg(not(unix))]
-    let hangup = [];
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM]
-        .into_iter()
-        .chain(hangup)
-    {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    #[cfg(unix)]
-    signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    Ok(flag)
 }

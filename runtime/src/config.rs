@@ -125,6 +125,7 @@ impl CampaignConfig {
         if guest.sanitize.is_none() && !reruns && could_rerun(&module, reset) {
             warnings.push(NO_RERUNS.to_owned());
         }
+        warnings.extend(unseen_argument(guest, &module));
         Ok(CampaignConfig {
             reruns,
             wants_reruns: guest.sanitize.is_some() || !guest.allocator.is_empty(),
@@ -208,6 +209,19 @@ impl CampaignConfig {
             },
         }
     }
+}
+
+/// Of arguments that no function of libFuzzer's contract sees, one that was meant for somebody else.
+fn unseen_argument(guest: &GuestArgs, module: &Module) -> Option<String> {
+    let is_flag = |arg: &str| arg.strip_prefix('-').is_some_and(|flag| flag.contains('='));
+    let is_meant = |arg: &&String| *arg == "@@" || is_flag(arg);
+    let arg = guest.args.iter().find(is_meant)?;
+    (!module.is_command()).then(|| {
+        format!(
+            "{arg}: the target is a function that gets the input in memory, and no arguments; libFuzzer's flags are for \
+             `--compat libfuzzer -- {arg}`, and here `--execs N` or `--time 60s` ends a campaign"
+        )
+    })
 }
 
 /// How a guest is called: its name first, as programs expect.
@@ -356,6 +370,13 @@ pub fn read_generator(
     memory_bytes: u64,
 ) -> Result<Option<Module>> {
     match &guest.generator {
+        Some(_) if module.is_property() => Err(with_next(
+            format!(
+                "{}: a property makes its data itself; --generator is for a target of bytes",
+                show(Path::new(&module.path))
+            ),
+            "the same command without --generator",
+        )),
         Some(path) => Module::read(path, memory_bytes).map(Some),
         None => Ok(module.has_generator().then(|| module.clone())),
     }

@@ -26,6 +26,8 @@ pub enum Event {
     Kept(Kept),
     /// An input of the corpus got shorter.
     Trimmed(Trimmed),
+    /// An input left the corpus: smaller ones do all that it was kept for.
+    Dropped(Dropped),
     /// A bug that was not known before.
     Finding(Finding),
     /// An input that costs far more than its size explains.
@@ -122,6 +124,19 @@ pub struct Trimmed {
     pub bytes: u64,
     /// Its size before.
     pub from_bytes: u64,
+}
+
+/// See [`Event::Dropped`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// Number of the testcase.
+    pub id: u32,
+    /// Executions until then.
+    pub execs: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Time of all sessions.
+    pub elapsed_ms: u64,
 }
 
 /// See [`Event::Finding`].
@@ -377,6 +392,7 @@ impl Event {
             Event::Start(_)
             | Event::Kept(_)
             | Event::Trimmed(_)
+            | Event::Dropped(_)
             | Event::Finding(_)
             | Event::Slow(_)
             | Event::Summary(_) => true,

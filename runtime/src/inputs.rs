@@ -40,16 +40,34 @@ pub struct Inputs {
     pub inputs: Vec<Input>,
     /// One line for each reason for which files were left out.
     pub warnings: Vec<String>,
+    /// The first file that was left out though it is one, and why.
+    pub unread: Option<String>,
 }
 
 /// Files that were left out, by reason.
 #[derive(Default)]
 struct Skipped {
-    too_large: u64,
-    not_regular: u64,
-    unreadable: u64,
-    too_deep: u64,
-    over_total: u64,
+    too_large: Left,
+    not_regular: Left,
+    unreadable: Left,
+    too_deep: Left,
+    over_total: Left,
+}
+
+/// Files, as far as a message tells of them.
+#[derive(Default)]
+struct Left {
+    count: u64,
+    first: PathBuf,
+}
+
+impl Left {
+    fn add(&mut self, path: &Path) {
+        if self.count == 0 {
+            self.first = path.to_owned();
+        }
+        self.count += 1;
+    }
 }
 
 /// Reads folders of inputs; a plain file counts as a folder of one.
@@ -97,6 +115,7 @@ fn read(
     }
     Ok(Inputs {
         warnings: reading.skipped.warnings(input_bytes_max),
+        unread: reading.skipped.unread(input_bytes_max),
         inputs: reading.inputs,
     })
 }
@@ -137,7 +156,7 @@ struct Reading {
 impl Reading {
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<()> {
         if depth > DEPTH_MAX {
-            self.skipped.too_deep += 1;
+            self.skipped.too_deep.add(folder);
             return Ok(());
         }
         if folder.join("finding.json").is_file() {
@@ -167,20 +186,20 @@ impl Reading {
 
     fn file(&mut self, path: &Path) {
         let Ok(meta) = fs::metadata(path) else {
-            self.skipped.unreadable += 1;
+            self.skipped.unreadable.add(path);
             return;
         };
         if !meta.is_file() {
-            self.skipped.not_regular += 1;
+            self.skipped.not_regular.add(path);
             return;
         }
         if self.total_bytes + meta.len().min(self.input_bytes_max) > TOTAL_BYTES_MAX {
-            self.skipped.over_total += 1;
+            self.skipped.over_total.add(path);
             return;
         }
         match read_bounded(path, self.input_bytes_max) {
-            Err(_) => self.skipped.unreadable += 1,
-            Ok(None) => self.skipped.too_large += 1,
+            Err(_) => self.skipped.unreadable.add(path),
+            Ok(None) => self.skipped.too_large.add(path),
             Ok(Some(bytes)) => {
                 if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
                     self.total_bytes += bytes.len() as u64;
@@ -195,28 +214,47 @@ impl Reading {
 }
 
 impl Skipped {
-    fn warnings(&self, input_bytes_max: u64) -> Vec<String> {
-        let reasons = [
+    fn reasons(&self, input_bytes_max: u64) -> [(&Left, String); 5] {
+        [
             (
-                self.too_large,
+                &self.too_large,
                 format!("larger than {input_bytes_max} bytes (--max-len)"),
             ),
-            (self.not_regular, "not regular files".to_owned()),
-            (self.unreadable, "unreadable".to_owned()),
+            (&self.not_regular, "not regular files".to_owned()),
+            (&self.unreadable, "unreadable".to_owned()),
             (
-                self.too_deep,
+                &self.too_deep,
                 format!("folders nested deeper than {DEPTH_MAX}"),
             ),
             (
-                self.over_total,
+                &self.over_total,
                 format!("beyond {TOTAL_BYTES_MAX} bytes of inputs in all"),
             ),
-        ];
-        reasons
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, why)| format!("left out {}: {why}", plural(count, "corpus file")))
-            .collect()
+        ]
+    }
+
+    fn warnings(&self, input_bytes_max: u64) -> Vec<String> {
+        let reasons = self.reasons(input_bytes_max).into_iter();
+        let reasons = reasons.filter(|(left, _)| left.count > 0);
+        let text = |(left, why): (&Left, String)| {
+            let first = match left.count {
+                1 => show(&left.first),
+                _ => format!("the first is {}", show(&left.first)),
+            };
+            format!(
+                "left out {}: {why}: {first}",
+                plural(left.count, "corpus file")
+            )
+        };
+        reasons.map(text).collect()
+    }
+
+    /// What somebody meant to be read.
+    fn unread(&self, input_bytes_max: u64) -> Option<String> {
+        let mut reasons = self.reasons(input_bytes_max).into_iter();
+        let is_input = |left: &Left| left.count > 0 && !std::ptr::eq(left, &self.not_regular);
+        let (left, why) = reasons.find(|(left, _)| is_input(left))?;
+        Some(format!("{}: {why}", show(&left.first)))
     }
 }
 

@@ -54,6 +54,11 @@ impl Module {
         self.facts.target() == Ok(accept::EntryKind::Property)
     }
 
+    /// Whether it is a program, which gets arguments.
+    pub fn is_command(&self) -> bool {
+        self.facts.target() == Ok(accept::EntryKind::Command)
+    }
+
     /// Whether it has a generator.
     pub fn has_generator(&self) -> bool {
         self.facts.generator().is_ok()

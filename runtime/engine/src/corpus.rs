@@ -95,18 +95,21 @@ impl Testcase {
 /// All testcases, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Corpus {
-    testcases: Vec<Testcase>,
+    /// By id; nothing where one has left.
+    testcases: Vec<Option<Box<Testcase>>>,
+    /// How many there are.
+    count: usize,
 }
 
 impl Corpus {
     /// How many.
     pub fn len(&self) -> usize {
-        self.testcases.len()
+        self.count
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.testcases.is_empty()
+        self.count == 0
     }
 
     /// The id that the next testcase will get.
@@ -116,25 +119,37 @@ impl Corpus {
 
     /// A testcase. Panics if there is none of this id.
     pub fn get(&self, id: TestcaseId) -> &Testcase {
-        &self.testcases[id.index()]
+        self.find(id).expect("it is in the corpus")
+    }
+
+    /// A testcase, if it is there.
+    pub fn find(&self, id: TestcaseId) -> Option<&Testcase> {
+        self.testcases.get(id.index())?.as_deref()
     }
 
     /// All, ascending by id.
     pub fn iter(&self) -> impl Iterator<Item = (TestcaseId, &Testcase)> {
-        self.testcases
-            .iter()
-            .enumerate()
-            .map(|(i, testcase)| (TestcaseId(i as u32), testcase))
+        let ids = (0..).map(TestcaseId);
+        let slots = ids.zip(&self.testcases);
+        slots.filter_map(|(id, testcase)| Some((id, testcase.as_deref()?)))
     }
 
     pub(crate) fn add(&mut self, testcase: Testcase) -> TestcaseId {
         let id = self.next_id();
-        self.testcases.push(testcase);
+        self.testcases.push(Some(Box::new(testcase)));
+        self.count += 1;
         id
     }
 
+    pub(crate) fn remove(&mut self, id: TestcaseId) -> Option<Testcase> {
+        let testcase = self.testcases[id.index()].take()?;
+        self.count -= 1;
+        Some(*testcase)
+    }
+
     pub(crate) fn replace(&mut self, id: TestcaseId, detail: &Detail, fuel: u64) {
-        let testcase = &mut self.testcases[id.index()];
+        let slot = self.testcases[id.index()].as_mut();
+        let testcase = slot.expect("it is in the corpus");
         testcase.bytes = Arc::from(&detail.input[..]);
         testcase.made = detail.made.as_deref().map(Arc::from);
         testcase.choices = detail.choices.as_deref().map(Packed::new);

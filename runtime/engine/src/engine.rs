@@ -88,6 +88,8 @@ pub struct State {
     stats: Stats,
     rng: Rng,
     corpus: Corpus,
+    /// Testcases that leave with the next batch.
+    superseded: Vec<TestcaseId>,
     findings: Findings,
     slow: SlowFindings,
     interest: Arc<Interest>,
@@ -200,6 +202,7 @@ impl Engine {
             },
             rng: Rng::new(config.seed),
             corpus: Corpus::default(),
+            superseded: Vec::new(),
             findings: Findings::default(),
             slow: SlowFindings::default(),
             interest: Arc::new(Interest::new(config.probes, config.slow_factor)),
@@ -365,16 +368,30 @@ impl Engine {
     /// Ends a batch whose trials have been judged.
     ///
     /// Panics if the guidance wants more of them.
-    pub fn end_batch(&mut self, judging: Judging<'_>) -> Vec<Decision> {
+    pub fn end_batch(&mut self, mut judging: Judging<'_>) -> Vec<Decision> {
         assert!(!judging.wants_more(), "one outcome per trial");
         self.state.stats.execs += judging.judged as u64;
         let view = view!(self);
         self.state.strategy.guidance().end_batch(&view);
+        self.drop_superseded(&mut judging.decisions);
         self.state.stats.edges = self.state.interest.all.edges();
         self.state.stats.valid_edges = self.state.interest.valid.edges();
         self.state.stats.corpus = self.state.corpus.len() as u32;
         self.state.stats.unique_findings = self.state.findings.len() as u64;
         judging.decisions
+    }
+
+    /// Testcases that were superseded in the batch before leave now: those of this one have still to be written down.
+    fn drop_superseded(&mut self, decisions: &mut Vec<Decision>) {
+        let superseded = self.state.strategy.guidance().superseded();
+        let corpus = &mut self.state.corpus;
+        let is_small = |id: &TestcaseId| corpus.get(*id).reason == Reason::Smaller;
+        let superseded = superseded.into_iter().filter(is_small).collect();
+        for id in std::mem::replace(&mut self.state.superseded, superseded) {
+            let testcase = corpus.remove(id).expect("it is told once");
+            let bytes = testcase.target_input().len() as u32;
+            decisions.push(Decision::Dropped { id, bytes });
+        }
     }
 
     fn count(&mut self, outcome: &Outcome) {

@@ -288,6 +288,12 @@ pub trait Guidance {
     /// Learns that all trials of the batch have been judged.
     fn end_batch(&mut self, _view: &View<'_>) {}
 
+    /// Testcases that the guidance will not look up again, each told once, after a batch. Those that were kept for their size
+    /// alone ([`Reason::Smaller`](crate::corpus::Reason::Smaller)) leave the corpus then.
+    fn superseded(&mut self) -> Vec<TestcaseId> {
+        Vec::new()
+    }
+
     /// What mutation of bytes reads, as of now.
     fn tables(&self, view: &View<'_>) -> Tables {
         Tables::new(&[], view.input_bytes_max)

@@ -180,9 +180,10 @@ impl Setup<'_> {
                     exit => exit.kind().to_string(),
                 };
                 let frames = stack(&error, self.program);
-                let stack = frames
-                    .iter()
-                    .map(|f| format!("  function {} at offset {:?}", f.function, f.offset));
+                let stack = frames.iter().map(|frame| match frame.offset {
+                    Some(offset) => format!("  function {} at {offset:#x}", frame.function),
+                    None => format!("  function {}", frame.function),
+                });
                 let stack = stack.collect::<Vec<_>>().join("\n");
                 let function = if name == "__sandglass_init" {
                     "the start function or a data segment".into()

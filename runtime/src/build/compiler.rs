@@ -53,6 +53,20 @@ impl Compiler {
     pub fn find(wanted: Option<Wanted>, work: &Path) -> Result<Compiler> {
         let mut problems = Vec::new();
         let sdk = env::var_os("WASI_SDK_PATH");
+        if let Some(sdk) = &sdk
+            && wanted != Some(Wanted::Zig)
+        {
+            let clang = Path::new(sdk).join("bin").join("clang");
+            if !clang.exists() && !clang.with_extension("exe").exists() {
+                return Err(with_next(
+                    format!(
+                        "{}: no such program, expected by WASI_SDK_PATH",
+                        show(&clang)
+                    ),
+                    "unset WASI_SDK_PATH",
+                ));
+            }
+        }
         let orders: &[Wanted] = match wanted {
             Some(Wanted::Zig) => &[Wanted::Zig],
             Some(Wanted::Clang) => &[Wanted::Clang],

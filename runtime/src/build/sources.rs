@@ -106,6 +106,7 @@ impl Sources {
             Kind::Go => return go::build(&files, is_checked, flags, out),
             Kind::Source(_) | Kind::Zig | Kind::Compiled => {}
         }
+        refuse_sanitizers(flags)?;
         let work = tempfile::tempdir()?;
         if self.files.iter().any(|(_, kind)| *kind == Kind::Zig) {
             return self.build_zig(is_checked, flags, out, work.path());
@@ -238,6 +239,24 @@ fn kind(path: &Path) -> Option<Kind> {
         "o" | "a" => Some(Kind::Compiled),
         _ => None,
     }
+}
+
+/// Sanitizers need a runtime of their system, which wasm has none of; the flag is the first thing that users of libFuzzer type.
+fn refuse_sanitizers(flags: &[String]) -> Result<()> {
+    let named = |flag: &&String| {
+        let of = flag.strip_prefix("-fsanitize=").unwrap_or("");
+        of.split(',')
+            .any(|name| ["fuzzer", "address", "memory", "thread", "leak"].contains(&name))
+    };
+    let Some(flag) = flags.iter().find(named) else {
+        return Ok(());
+    };
+    Err(with_next(
+        format!(
+            "{flag}: no such sanitizer for wasm; coverage and memory errors are looked for without any flag"
+        ),
+        "the same command without it; then sandglass fuzz --sanitize heap for memory errors of every execution",
+    ))
 }
 
 /// What someone with this file may have wanted.

@@ -51,7 +51,9 @@ impl Discovery {
     /// What a decision discovers: nothing unless it is a new finding or a slow input.
     pub(super) fn of(decision: &Decision, stacks: &Stacks) -> Option<Discovery> {
         let (input, choices, fuel, trial, what) = match decision {
-            Decision::Kept { .. } | Decision::Trimmed { .. } => return None,
+            Decision::Kept { .. } | Decision::Trimmed { .. } | Decision::Dropped { .. } => {
+                return None;
+            }
             Decision::Finding { first: false, .. } => return None,
             Decision::Finding {
                 key,

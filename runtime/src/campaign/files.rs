@@ -9,8 +9,8 @@ use crate::store;
 /// Which file of `corpus/` holds which testcase. Two may hold the same bytes.
 #[derive(Default)]
 pub(super) struct CorpusFiles {
-    /// By id.
-    names: Vec<String>,
+    /// By id; nothing where a testcase has left.
+    names: Vec<Option<String>>,
     /// How many testcases each file stands for.
     users: BTreeMap<String, u32>,
 }
@@ -20,8 +20,11 @@ impl CorpusFiles {
     pub(super) fn of(engine: &Engine) -> CorpusFiles {
         let mut files = CorpusFiles::default();
         for (id, testcase) in engine.corpus().iter() {
+            files.names.resize(id.index(), None);
             files.add(id, store::testcase_name(testcase));
         }
+        let count = engine.corpus().next_id().index();
+        files.names.resize(count, None);
         files
     }
 
@@ -29,20 +32,34 @@ impl CorpusFiles {
     pub(super) fn add(&mut self, id: TestcaseId, file: String) {
         assert_eq!(self.names.len(), id.index(), "testcases come in order");
         *self.users.entry(file.clone()).or_insert(0) += 1;
-        self.names.push(file);
+        self.names.push(Some(file));
     }
 
     /// The file of a testcase.
     pub(super) fn name(&self, id: TestcaseId) -> &str {
-        &self.names[id.index()]
+        (self.names[id.index()].as_deref()).expect("the testcase is there")
     }
 
     /// Gives a testcase another file; returns the old one if nobody uses it now.
     pub(super) fn replace(&mut self, id: TestcaseId, file: String) -> Option<String> {
         *self.users.entry(file.clone()).or_insert(0) += 1;
-        let old = std::mem::replace(&mut self.names[id.index()], file);
-        let users = self.users.get_mut(&old).expect("every file has a user");
+        let old = self.names[id.index()].replace(file);
+        self.unused(old.expect("the testcase is there"))
+    }
+
+    /// A testcase has left; returns its file if nobody uses it now.
+    pub(super) fn remove(&mut self, id: TestcaseId) -> Option<String> {
+        let old = self.names[id.index()].take();
+        self.unused(old.expect("the testcase was there"))
+    }
+
+    fn unused(&mut self, file: String) -> Option<String> {
+        let users = self.users.get_mut(&file).expect("every file has a user");
         *users -= 1;
-        (*users == 0).then_some(old)
+        if *users > 0 {
+            return None;
+        }
+        self.users.remove(&file);
+        Some(file)
     }
 }

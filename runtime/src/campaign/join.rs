@@ -232,14 +232,15 @@ impl Join {
     /// Which testcases are to be offered next, at most so many.
     fn due(&self, engine: &Engine, most: usize) -> Vec<TestcaseId> {
         let is_refill = self.shared.is_refill.load(Ordering::Relaxed);
-        let is_ours =
-            |id: &TestcaseId| is_refill || engine.corpus().get(*id).reason != Reason::Imported;
-        let is_new = |id: &TestcaseId| {
+        let is_due = |id: &TestcaseId| {
             let before = self.forms.get(id.index()).copied().flatten();
-            before != Some(form(engine.corpus().get(*id)))
+            engine.corpus().find(*id).is_some_and(|testcase| {
+                let is_ours = is_refill || testcase.reason != Reason::Imported;
+                is_ours && before != Some(form(testcase))
+            })
         };
         let ids = (self.offered_to..self.settled_to).map(|index| TestcaseId(index as u32));
-        ids.filter(is_ours).filter(is_new).take(most).collect()
+        ids.filter(is_due).take(most).collect()
     }
 
     /// Offers these testcases, of which those are the outcomes; how many there was room for.
@@ -414,7 +415,7 @@ impl Campaign<'_> {
         while began.elapsed() < SLICE && self.import_some(join, pool)? {}
         let is_there = join.shared.standing() == Standing::There;
         while is_there && began.elapsed() < SLICE && self.offer_some(join, pool)? {}
-        join.settle(self.engine.corpus().len());
+        join.settle(self.engine.corpus().next_id().index());
         Ok(())
     }
 
@@ -428,7 +429,7 @@ impl Campaign<'_> {
             return Ok(false);
         }
         self.ledger.write_down(&self.engine)?;
-        let before = self.engine.corpus().len();
+        let before = self.engine.corpus().next_id().0;
         let batch = Arc::new(self.engine.import(inputs));
         let mut verdicts = Verdicts::of(&batch);
         let (engine, ledger) = (&mut self.engine, &mut self.ledger);
@@ -445,7 +446,7 @@ impl Campaign<'_> {
         let mut decisions = self.engine.end_batch(judging);
         let rerun = self.run_reruns(pool, &mut decisions, &mut stacks);
         self.ledger.decided(decisions, stacks);
-        join.imported += (self.engine.corpus().len() - before) as u64;
+        join.imported += u64::from(self.engine.corpus().next_id().0 - before);
         rerun.map(|()| true)
     }
 
@@ -485,7 +486,7 @@ impl Campaign<'_> {
         join.shared.is_full.store(true, Ordering::Release);
         // All that are in the folder are looked at: those of a batch that was given up, too.
         join.shared.findings.store(u64::MAX, Ordering::Release);
-        join.settled_to = self.engine.corpus().len();
+        join.settled_to = self.engine.corpus().next_id().index();
         join.offered_to = 0;
         let (end, stop) = (Instant::now() + FAREWELL, self.stop.clone());
         // Who interrupts it now wants it to end; what ended the campaign does not end the farewell.

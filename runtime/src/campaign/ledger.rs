@@ -16,8 +16,8 @@ use super::discovery::{Discovery, What};
 use super::files::CorpusFiles;
 use super::own_code::OwnCode;
 use crate::event::{
-    Checkpoint, Counters, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary, Trimmed,
-    Warning,
+    Checkpoint, Counters, Dropped, Ended, Event, Joined, Kept, Pulse, Resumed, Start, Summary,
+    Trimmed, Warning,
 };
 use crate::report::Reporter;
 use crate::stack::Ending;
@@ -276,6 +276,17 @@ impl<'a> Ledger<'a> {
                 }));
             }
             Decision::Trimmed { id, from_bytes } => self.trimmed(engine, id, from_bytes)?,
+            Decision::Dropped { id, bytes } => {
+                if let Some(unused) = self.files.remove(id) {
+                    self.store.drop_testcase(unused);
+                }
+                self.emit(Event::Dropped(Dropped {
+                    id: id.0,
+                    execs: engine.stats().execs,
+                    bytes: bytes.into(),
+                    elapsed_ms: self.clock.elapsed_ms(),
+                }));
+            }
             Decision::Finding { .. } | Decision::Slow { .. } => {
                 if let Some(discovery) = Discovery::of(&decision, stacks) {
                     let event = self.write_finding(discovery)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::What;
-use crate::error::{io, show};
+use crate::error::{io, show, with_next};
 use crate::inputs::{self, Input};
 use crate::store::read_record;
 use crate::store::record::Record;
@@ -31,7 +31,7 @@ pub struct Folder {
 }
 
 /// Reads what is known. Of campaigns of a property the choices are taken, because it gets no bytes.
-/// Errs if a folder is missing.
+/// Errs if a folder is missing, or a file in it cannot be read whole: a gate does not pass over what it was told to replay.
 pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Folder> {
     let mut folder = Folder {
         name: show(path),
@@ -55,6 +55,12 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
         return Ok(folder);
     };
     let read = inputs::read_all(&[of_inputs], input_bytes_max)?;
+    if let Some(unread) = read.unread {
+        return Err(with_next(
+            format!("{unread}; a check replays all that it is told"),
+            "the same command with --max-len BYTES, or without the file",
+        ));
+    }
     folder.inputs = read.inputs;
     folder.warnings = read.warnings;
     Ok(folder)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use sandglass_sandbox::on_guest_thread;
+use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::FuzzArgs;
 use super::case::limits;
@@ -53,7 +53,7 @@ pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
         Mode::MinimizeCrash => return minimize::minimize(args, &flags, &mut out),
     }
     if !args.corpus.is_empty() && args.corpus.iter().all(|path| path.is_file()) {
-        return run_files(&args, &flags, &mut out);
+        return run_files(args, &flags, &mut out);
     }
     fuzz(args, &flags, out)
 }
@@ -74,8 +74,16 @@ fn help(target: &Path, out: &mut Sink) {
     out.line("\nOther flags of libFuzzer's are passed over.");
 }
 
-/// Runs each file once, up to the first that breaks the target.
-fn run_files(args: &FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
+/// Runs each file once, up to the first that breaks the target. Files are run whole, unless `-max_len` says otherwise.
+fn run_files(mut args: FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
+    flags.apply(&mut args);
+    let sizes = args.corpus.iter().filter_map(|file| file.metadata().ok());
+    let largest = sizes.map(|meta| meta.len()).max().unwrap_or(0);
+    let standard = u64::from(Limits::STANDARD.input_bytes);
+    if largest > standard {
+        let max_len = &mut args.guest.limits.max_len;
+        *max_len = max_len.or(Some(largest.min(INPUT_BYTES_MAX)));
+    }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
     let limits = limits(&args.guest, None)?;
@@ -113,6 +121,9 @@ fn run_files(args: &FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
 fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
     flags.apply(&mut args);
     let first = args.corpus.first().cloned();
+    if let Some(path) = args.corpus.iter().find(|path| !path.exists()) {
+        bail!("{}: no such file or folder", show(path));
+    }
     if let Some(folder) = &first
         && !folder.is_dir()
     {

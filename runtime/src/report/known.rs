@@ -114,7 +114,7 @@ impl Known {
             }
             Event::Warning(warning) => self.warning = Some(warning.text.clone()),
             Event::Summary(summary) => self.count(&summary.counters, summary.elapsed_ms),
-            Event::Trimmed(_) | Event::Checkpoint(_) => {}
+            Event::Trimmed(_) | Event::Dropped(_) | Event::Checkpoint(_) => {}
         }
     }
 

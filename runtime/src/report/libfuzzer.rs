@@ -108,6 +108,10 @@ impl Reporter for Lines {
             Event::Trimmed(trimmed) => {
                 self.bytes = (self.bytes + trimmed.bytes).saturating_sub(trimmed.from_bytes);
             }
+            Event::Dropped(dropped) => {
+                self.inputs = self.inputs.saturating_sub(1);
+                self.bytes = self.bytes.saturating_sub(dropped.bytes);
+            }
             Event::Finding(found) => self.finding(found),
             Event::Pulse(pulse) => self.pulse(&pulse.counters, pulse.execs_per_sec),
             Event::Warning(warning) => {

@@ -19,7 +19,7 @@ pub const LOG_BYTES_MAX: u64 = 256 << 20;
 pub struct Log {
     /// How it began; `None` if the log was cut off before that.
     pub start: Option<Start>,
-    /// Inputs that were kept, under the names that they have now, by their numbers.
+    /// Inputs that were kept and are still there, under the names that they have now, by their numbers.
     pub kept: BTreeMap<u32, Kept>,
     /// Bugs, in the order in which they were found.
     pub findings: Vec<Finding>,
@@ -80,6 +80,9 @@ impl Log {
                     kept.bytes = trimmed.bytes;
                 }
             }
+            Event::Dropped(dropped) => {
+                self.kept.remove(&dropped.id);
+            }
             Event::Finding(finding) => {
                 self.ran(finding.trial);
                 self.findings.push(finding);
@@ -111,7 +114,7 @@ impl Log {
         curve
     }
 
-    /// Executions, and the inputs that were kept until then.
+    /// Executions, and the inputs that were kept until then and are still there.
     pub fn corpus(&self) -> Vec<(u64, u64)> {
         let kept = self.kept.values().zip(1..);
         kept.map(|(kept, count)| (kept.trial.saturating_add(1), count))

@@ -207,7 +207,7 @@ impl Reporter for Plain {
                     .line(&format!("warning: {}", printable(&warning.text)));
             }
             Event::Summary(summary) => self.summary(summary),
-            Event::Kept(_) | Event::Trimmed(_) | Event::Checkpoint(_) => {}
+            Event::Kept(_) | Event::Trimmed(_) | Event::Dropped(_) | Event::Checkpoint(_) => {}
         }
     }
 

@@ -235,6 +235,12 @@ impl Digest {
                     kept.bytes = trimmed.bytes;
                 }
             }
+            Event::Dropped(dropped) => {
+                now.corpus = now.corpus.saturating_sub(1);
+                self.at(now, dropped.execs.saturating_sub(1), dropped.elapsed_ms);
+                self.latest.retain(|kept| kept.id != dropped.id);
+                self.most.retain(|kept| kept.id != dropped.id);
+            }
             Event::Finding(finding) => {
                 now.bugs += 1;
                 self.at(now, finding.trial, finding.elapsed_ms);

@@ -286,7 +286,7 @@ mod tests {
             0 => Source::Fresh(fresh),
             _ => {
                 let tape = (0..200).map(|_| rng.word() as u8).collect();
-                Source::Tape(Tape::new(tape, End::Random, Reading::OffByOne, fresh))
+                Source::Tape(Tape::new(tape, End::Extends, Reading::OffByOne, fresh))
             }
         };
         let mut drawing = Drawing::new(source, 10_000);

@@ -29,6 +29,13 @@ pub enum Decision {
         /// Its length before.
         from_bytes: u32,
     },
+    /// A testcase left the corpus: smaller ones do all that it was kept for.
+    Dropped {
+        /// Which.
+        id: TestcaseId,
+        /// The length of its input.
+        bytes: u32,
+    },
     /// A finding with detail.
     Finding {
         /// Which.

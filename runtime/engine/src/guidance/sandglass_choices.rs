@@ -33,7 +33,7 @@ use crate::choice::jqf::{Reading, tape_bytes};
 use crate::choice::known::{Known, input_hash};
 use crate::choice::sites::Key;
 use crate::choice::tree::Tree;
-use crate::corpus::Reason;
+use crate::corpus::{Reason, TestcaseId};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
@@ -113,8 +113,8 @@ fn new(settings: &Settings) -> Strategy {
         shortest: Shortest::default(),
         forest: Arc::default(),
         pending: Vec::new(),
+        superseded: Vec::new(),
         children: BTreeMap::new(),
-        members: 0,
         seeds: 0,
         solving: solve.map(|_| Solving::new(solves)),
         record_price: RECORD_PRICE,
@@ -178,10 +178,10 @@ pub struct Choices {
     shortest: Shortest,
     forest: Arc<Forest>,
     pending: Vec<Change>,
+    /// Members that lost their last goal since the last batch ended.
+    superseded: Vec<TestcaseId>,
     /// How many children each member of the forest has had.
     children: BTreeMap<u64, u32>,
-    /// Inputs that entered the forest.
-    members: u64,
     /// Seeds planned.
     seeds: u32,
     /// What comparisons want, if it matters.
@@ -206,7 +206,8 @@ impl Choices {
         Some(parent)
     }
 
-    fn admit(&mut self, judged: &Judged<'_>) -> Option<Reason> {
+    /// Members have the numbers of their testcases.
+    fn admit(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Option<Reason> {
         let choices = judged.detail.choices.as_deref()?;
         let is_valid = self.uses_valid && judged.outcome.exit.status() == Status::Valid;
         let probes = judged
@@ -215,16 +216,17 @@ impl Choices {
             .iter()
             .map(|&(probe, _)| probe as usize);
         let goals = probes.flat_map(|probe| [Some(2 * probe), is_valid.then_some(2 * probe + 1)]);
-        let number = self.members;
+        let number = u64::from(view.corpus.next_id().0);
         let claim = (self.shortest).claim(number, tape_bytes(choices), goals.flatten());
-        let released = claim.released.into_iter();
-        self.pending.extend(released.map(Change::Remove));
+        for released in claim.released {
+            self.pending.push(Change::Remove(released));
+            self.superseded.push(TestcaseId(released as u32));
+        }
         if claim.held == 0 {
             return None;
         }
         self.pending
             .push(Change::Insert(number, Tree::from(choices)));
-        self.members += 1;
         Some(match () {
             () if judged.news.all.edges > 0 => Reason::Edge,
             () if judged.news.valid.edges > 0 => Reason::ValidEdge,
@@ -438,9 +440,13 @@ impl Guidance for Choices {
         Judgement::Discard
     }
 
-    fn import(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        self.admit(judged)
+    fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        self.admit(view, judged)
             .map_or(Judgement::Discard, Judgement::Keep)
+    }
+
+    fn superseded(&mut self) -> Vec<TestcaseId> {
+        std::mem::take(&mut self.superseded)
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
@@ -449,8 +455,8 @@ impl Guidance for Choices {
             self.learn(judged, false);
             return Judgement::Discard;
         }
-        let number = self.members;
-        let reason = self.admit(judged);
+        let number = u64::from(view.corpus.next_id().0);
+        let reason = self.admit(view, judged);
         let found = matches!(reason, Some(Reason::Edge | Reason::ValidEdge));
         self.learn(judged, found);
         if let (Some(_), Some(solving)) = (reason, &mut self.solving) {
@@ -470,8 +476,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::choice::ChoiceSequence;
-    use crate::conformance::{Trace, execute, toy};
-    use crate::engine::{Config, Engine};
+    use crate::conformance::{TOY_PROBES, Trace, execute, toy};
+    use crate::engine::{Config, Decision, Engine};
     use crate::guidance::script::Script;
     use crate::trial::{Exit, TrapKind};
 
@@ -512,6 +518,44 @@ mod tests {
         ];
         assert_eq!(members("on", &runs), [0, 2]);
         assert_eq!(members("off", &runs), [0]);
+    }
+
+    #[test]
+    fn what_smaller_ones_replaced_leaves_the_corpus() {
+        let mut engine = Engine::new(Config {
+            settings: given(&[]),
+            ..crate::conformance::config(&SPEC, 3)
+        })
+        .expect("they are right");
+        let (mut kept, mut dropped) = (BTreeMap::new(), 0);
+        while engine.stats().execs < 12_800 {
+            let batch = engine.next_batch(12_800);
+            let outcomes = execute(&batch, &toy, 1);
+            for decision in engine.finish_batch(&batch, outcomes) {
+                match decision {
+                    // Whoever writes it down looks it up.
+                    Decision::Kept { id, reason, .. } => {
+                        assert!(engine.corpus().find(id).is_some());
+                        kept.insert(id, reason);
+                    }
+                    Decision::Dropped { id, .. } => {
+                        assert_eq!(kept.remove(&id), Some(Reason::Smaller));
+                        dropped += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let there = engine.corpus().iter().map(|(id, _)| id);
+        assert!(there.eq(kept.keys().copied()));
+        assert_eq!(engine.corpus().len(), kept.len());
+        assert!(dropped > 0);
+        let mut covered = BTreeSet::new();
+        for (_, testcase) in engine.corpus().iter() {
+            covered.extend(toy(testcase.target_input()).counts.into_keys());
+        }
+        let is_covered = |probe| engine.interest().all.has(probe);
+        assert!((0..TOY_PROBES).filter(|p| is_covered(*p)).eq(covered));
     }
 
     /// Executions of 6,400 whose input was run before, or whose generator made none.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Guidance, Judged, Judgement, News, View};
 use crate::batch::Group;
-use crate::choice::ChoiceSequence;
 use crate::choice::typed::Targets;
+use crate::choice::{ChoiceSequence, Packed};
 use crate::corpus::{Corpus, Reason, Testcase};
 use crate::engine::Part;
 use crate::feedback::Interest;
@@ -108,7 +108,7 @@ impl Script {
             let id = self.corpus.add(Testcase {
                 bytes: Arc::from([]),
                 made: None,
-                choices: detail.choices.clone().map(|choices| Arc::new(*choices)),
+                choices: detail.choices.as_deref().map(Packed::new),
                 fuel: 1,
                 edges: counts.len() as u32,
                 trace_hash: 0,
