@@ -270,6 +270,77 @@ fn all_memories_together_stay_within_the_limit() {
     exits_in_every_build(text, &Options::default(), &limits, &runs);
 }
 
+/// A run that was refused memory and goes on may have a bug of its own.
+#[test]
+fn a_division_is_no_lack_of_memory() {
+    let text = r#"(module
+        (memory (export "memory") 1)
+        (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param i32) (result i32)
+          (if (i32.ne (memory.grow (i32.const 60000)) (i32.const -1)) (then (return (i32.const 0))))
+          (if (i32.eqz (i32.load8_u (local.get $at))) (then unreachable))
+          (i32.div_u (i32.const 0) (i32.sub (i32.load8_u (local.get $at)) (i32.const 48)))))"#;
+    let division = Exit::Trap(TrapKind::DivideByZero);
+    let runs: [(&[u8], Exit); 3] = [
+        (b"0", division),
+        (b"\0", Exit::OutOfMemory),
+        (b"1", Exit::Valid),
+    ];
+    exits_in_every_build(text, &Options::default(), &Limits::STANDARD, &runs);
+}
+
+/// Exceptions have as much room in an instance that was made anew as in the first one; without any, a run is out of memory.
+#[test]
+fn exceptions_have_one_limit() {
+    let values = "(v128.const i64x2 1 2) ".repeat(300);
+    let text = format!(
+        r#"(module
+        (tag $t (param {}))
+        (memory (export "memory") 1)
+        (func $go (param i32) (local $e exnref)
+          (local.set $e (block $h (result exnref) (try_table (catch_all_ref $h) (throw $t {values})) (ref.null exn)))
+          (if (local.get 0) (then (call $go (i32.sub (local.get 0) (i32.const 1)))))
+          (drop (ref.is_null (local.get $e))))
+        (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param i32) (result i32)
+          (call $go (i32.shl (i32.load8_u (local.get $at)) (i32.const 4)))
+          (i32.const 0)))"#,
+        "v128 ".repeat(300)
+    );
+    let limits = Limits {
+        memory_bytes: 4 << 20,
+        ..Limits::STANDARD
+    };
+    let runs: [(&[u8], Exit); 4] = [
+        (b"\x01", Exit::Valid),
+        (b"\xff", Exit::OutOfMemory),
+        (b"\x01", Exit::Valid),
+        (b"\xff", Exit::OutOfMemory),
+    ];
+    exits_in_every_build(&text, &Options::default(), &limits, &runs);
+}
+
+/// Many globals of references, and a table whose indices have 64 bits, are what they were in each run.
+#[test]
+fn references_are_put_back() {
+    let globals = "(global (mut funcref) (ref.null func)) ".repeat(150);
+    let text = format!(
+        r#"(module
+        (memory (export "memory") 1)
+        (table $wide i64 2 funcref)
+        {globals}
+        (elem declare func $f)
+        (func $f)
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+          (if (i32.eqz (ref.is_null (global.get 149))) (then unreachable))
+          (if (i32.eqz (ref.is_null (global.get 3))) (then unreachable))
+          (if (i32.eqz (ref.is_null (table.get $wide (i64.const 1)))) (then unreachable))
+          (global.set 149 (ref.func $f))
+          (table.set $wide (i64.const 1) (ref.func $f))
+          (i32.const 0)))"#
+    );
+    let runs: [(&[u8], Exit); 3] = [(b"", Exit::Valid); 3];
+    exits_in_every_build(&text, &Options::default(), &Limits::STANDARD, &runs);
+}
+
 /// The limit on virtual files is for what the guest writes and is given beside its input.
 #[test]
 fn an_input_that_is_a_file_finds_room() {

@@ -169,6 +169,9 @@ pub(crate) fn checks(module: &Module, func: &LocalFunction, of: &Context) -> Che
 /// Rounds after which nothing is assumed of locals: real functions need three.
 const ROUNDS_MAX: u32 = 8;
 
+/// Ranges that are remembered at a place: every branch compares those of both ways.
+const COVERED_MAX: usize = 64;
+
 /// What an operand is known to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
@@ -530,6 +533,10 @@ fn join(covered: &mut Vec<Covered>, mut joined: Covered) {
         }
         !is_close
     });
+    // The oldest is forgotten, which costs a check.
+    if covered.len() == COVERED_MAX {
+        covered.remove(0);
+    }
     covered.push(joined);
 }
 

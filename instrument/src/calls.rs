@@ -58,10 +58,16 @@ impl CallGraph {
         &self.order
     }
 
-    /// Whom an indirect call of this function may reach.
-    pub(crate) fn called_indirectly(&self, func: FunctionId) -> impl Iterator<Item = FunctionId> {
-        let signatures = self.graph.indirect.get(&func).into_iter().flatten();
-        signatures.flat_map(|signature| self.graph.by_signature[*signature].iter().copied())
+    /// The types that a function calls indirectly, by number.
+    pub(crate) fn types(&self, func: FunctionId) -> impl Iterator<Item = usize> {
+        self.graph.types(func)
+    }
+
+    /// Whom an indirect call of each type may reach, by number.
+    pub(crate) fn by_type(&self) -> impl Iterator<Item = impl Iterator<Item = FunctionId>> {
+        let functions = &self.graph.functions;
+        let arcs = self.graph.arcs[functions.len()..].iter();
+        arcs.map(|arcs| arcs.iter().map(|node| functions[*node]))
     }
 
     /// May a call of `func` be active twice at once?
@@ -108,12 +114,6 @@ pub(crate) fn callers_of(
 /// `roots`, and the functions that nobody but these and each other can call.
 pub(crate) fn only_called_by(module: &Module, roots: BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
     let graph = Graph::new(module);
-    let mut callers: BTreeMap<FunctionId, Vec<FunctionId>> = BTreeMap::new();
-    for (&caller, callees) in &graph.callees {
-        for &callee in callees {
-            callers.entry(callee).or_default().push(caller);
-        }
-    }
     let exported = module
         .exports
         .iter()
@@ -124,26 +124,36 @@ pub(crate) fn only_called_by(module: &Module, roots: BTreeSet<FunctionId>) -> BT
     let mut open = exported.collect::<BTreeSet<_>>();
     open.extend(module.start);
     open.extend(&graph.address_taken);
-    let mut found = roots;
-    loop {
-        let more = callers.iter().filter(|(callee, callers)| {
-            let is_inside = callers.iter().all(|caller| found.contains(caller));
-            is_inside && !open.contains(*callee) && !found.contains(*callee)
-        });
-        let more = more.map(|(callee, _)| *callee).collect::<Vec<_>>();
-        if more.is_empty() {
-            return found;
-        }
-        found.extend(more);
+    // By function: how many call it that nobody has found yet.
+    let count = graph.functions.len();
+    let mut strangers = vec![0_usize; count];
+    let direct = |node: usize| graph.arcs[node].iter().filter(move |to| **to < count);
+    for node in 0..count {
+        direct(node).for_each(|callee| strangers[*callee] += 1);
     }
+    let mut waiting: Vec<usize> = roots.iter().map(|func| graph.node(*func)).collect();
+    let mut found = roots;
+    while let Some(node) = waiting.pop() {
+        for &callee in direct(node) {
+            strangers[callee] -= 1;
+            let func = graph.functions[callee];
+            if strangers[callee] == 0 && !open.contains(&func) && found.insert(func) {
+                waiting.push(callee);
+            }
+        }
+    }
+    found
 }
 
-type Signature = (Vec<ValType>, Vec<ValType>);
-
+/// Who calls whom. An indirect call leads to its type, and the type to all of its functions that have their address taken, so
+/// that there are as many arcs as there are calls, not calls times functions.
 struct Graph {
-    callees: BTreeMap<FunctionId, BTreeSet<FunctionId>>,
-    indirect: BTreeMap<FunctionId, BTreeSet<usize>>,
-    by_signature: Vec<Vec<FunctionId>>,
+    /// Ascending; a function's node is its index, and the types come behind them.
+    functions: Vec<FunctionId>,
+    /// By node: where its arcs lead, ascending and without repetitions.
+    arcs: Vec<Vec<usize>>,
+    /// By node of a function: whether it is the module's own.
+    is_own: Vec<bool>,
     throws: BTreeSet<FunctionId>,
     address_taken: BTreeSet<FunctionId>,
 }
@@ -151,39 +161,32 @@ struct Graph {
 impl Graph {
     fn new(module: &Module) -> Graph {
         let mut address_taken = address_taken(module);
-        let mut callees: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        let mut indirect: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         let mut throws = BTreeSet::new();
-        let mut signatures: Vec<Signature> = Vec::new();
-        let mut signature_index = |ty: TypeId| {
-            let (params, results) = module.types.params_results(ty);
-            let wanted = (params.to_vec(), results.to_vec());
-            signatures
-                .iter()
-                .position(|s| *s == wanted)
-                .unwrap_or_else(|| {
-                    signatures.push(wanted);
-                    signatures.len() - 1
-                })
-        };
+        let mut functions: Vec<FunctionId> =
+            module.funcs.iter().map(walrus::Function::id).collect();
+        functions.sort_unstable();
+        let mut arcs = vec![Vec::new(); functions.len()];
+        let mut is_own = vec![false; functions.len()];
+        let node = |func: FunctionId| functions.binary_search(&func).expect("all are listed");
+        let mut types = Types::default();
         for func in module.funcs.iter() {
             let FunctionKind::Local(body) = &func.kind else {
                 continue;
             };
-            let direct = callees.entry(func.id()).or_default();
-            let through = indirect.entry(func.id()).or_default();
+            let at = node(func.id());
+            is_own[at] = true;
             for seq in sequences(body) {
                 for (instr, _) in &body.block(seq).instrs {
                     match instr {
                         Instr::Call(ir::Call { func })
                         | Instr::ReturnCall(ir::ReturnCall { func }) => {
-                            direct.insert(*func);
+                            arcs[at].push(node(*func));
                         }
                         Instr::CallIndirect(ir::CallIndirect { ty, .. })
                         | Instr::ReturnCallIndirect(ir::ReturnCallIndirect { ty, .. })
                         | Instr::CallRef(ir::CallRef { ty })
                         | Instr::ReturnCallRef(ir::ReturnCallRef { ty }) => {
-                            through.insert(signature_index(*ty));
+                            arcs[at].push(functions.len() + types.number(module, *ty));
                         }
                         Instr::RefFunc(ir::RefFunc { func }) => {
                             address_taken.insert(*func);
@@ -196,89 +199,100 @@ impl Graph {
                 }
             }
         }
-        let mut by_signature = vec![Vec::new(); signatures.len()];
+        let called = types.signatures.len();
+        arcs.resize(functions.len() + called, Vec::new());
         for &func in &address_taken {
-            let (params, results) = module.types.params_results(module.funcs.get(func).ty());
-            if let Some(index) = signatures
-                .iter()
-                .position(|s| s.0 == params && s.1 == results)
-            {
-                by_signature[index].push(func);
+            let number = types.number(module, module.funcs.get(func).ty());
+            // Of the other types nothing is called indirectly.
+            if number < called {
+                arcs[functions.len() + number].push(node(func));
             }
         }
+        for arcs in &mut arcs {
+            arcs.sort_unstable();
+            arcs.dedup();
+        }
         Graph {
-            callees,
-            indirect,
-            by_signature,
+            functions,
+            arcs,
+            is_own,
             throws,
             address_taken,
         }
     }
 
-    fn successors(&self, func: FunctionId) -> Vec<FunctionId> {
-        let mut found: BTreeSet<FunctionId> = self.callees.get(&func).cloned().unwrap_or_default();
-        for &signature in self.indirect.get(&func).into_iter().flatten() {
-            found.extend(&self.by_signature[signature]);
-        }
-        found.into_iter().collect()
+    fn node(&self, func: FunctionId) -> usize {
+        let found = self.functions.binary_search(&func);
+        found.expect("all functions are listed")
+    }
+
+    /// The types that a function calls indirectly, by number.
+    fn types(&self, func: FunctionId) -> impl Iterator<Item = usize> {
+        let arcs = self.arcs[self.node(func)].iter();
+        arcs.filter_map(|to| to.checked_sub(self.functions.len()))
     }
 
     /// Tarjan's algorithm without recursion: functions in a cycle of calls, and the module's own functions, those that are called
     /// first.
     fn recursive(&self) -> (BTreeSet<FunctionId>, Vec<FunctionId>) {
-        let mut order: BTreeMap<FunctionId, (u32, u32)> = BTreeMap::new(); // index, low link
-        let mut stack: Vec<FunctionId> = Vec::new();
-        let mut on_stack: BTreeSet<FunctionId> = BTreeSet::new();
+        const NEW: u32 = u32::MAX;
+        let mut index = vec![NEW; self.arcs.len()];
+        let mut low = vec![NEW; self.arcs.len()];
+        let mut is_on_stack = vec![false; self.arcs.len()];
+        let (mut stack, mut count) = (Vec::new(), 0);
         let (mut found, mut done) = (BTreeSet::new(), Vec::new());
-        for &root in self.callees.keys() {
-            if order.contains_key(&root) {
+        let own = |node: usize| {
+            let func = *self.functions.get(node)?;
+            self.is_own[node].then_some(func)
+        };
+        for root in (0..self.functions.len()).filter(|node| self.is_own[*node]) {
+            if index[root] != NEW {
                 continue;
             }
-            let mut work: Vec<(FunctionId, Vec<FunctionId>)> = Vec::new();
+            // Nodes that are being looked at, with how many of their arcs are left.
+            let mut work: Vec<(usize, usize)> = Vec::new();
             let mut enter = Some(root);
             loop {
                 if let Some(node) = enter.take() {
-                    let index = order.len() as u32;
-                    order.insert(node, (index, index));
+                    (index[node], low[node]) = (count, count);
+                    count += 1;
                     stack.push(node);
-                    on_stack.insert(node);
-                    work.push((node, self.successors(node)));
+                    is_on_stack[node] = true;
+                    work.push((node, self.arcs[node].len()));
                 }
-                let Some((node, rest)) = work.last_mut() else {
+                let Some((node, left)) = work.last_mut() else {
                     break;
                 };
                 let node = *node;
-                if let Some(next) = rest.pop() {
-                    if !order.contains_key(&next) {
+                if *left > 0 {
+                    *left -= 1;
+                    let next = self.arcs[node][*left];
+                    if index[next] == NEW {
                         enter = Some(next);
-                    } else if on_stack.contains(&next) {
-                        let low = order[&node].1.min(order[&next].0);
-                        order.insert(node, (order[&node].0, low));
+                    } else if is_on_stack[next] {
+                        low[node] = low[node].min(index[next]);
                         if next == node {
-                            found.insert(node);
+                            found.extend(own(node));
                         }
                     }
                     continue;
                 }
                 work.pop();
-                let (index, low) = order[&node];
                 if let Some((parent, _)) = work.last() {
-                    let (parent_index, parent_low) = order[parent];
-                    order.insert(*parent, (parent_index, parent_low.min(low)));
+                    low[*parent] = low[*parent].min(low[node]);
                 }
-                if index == low {
+                if index[node] == low[node] {
                     let start = stack
                         .iter()
-                        .rposition(|f| *f == node)
+                        .rposition(|other| *other == node)
                         .expect("a root is on the stack");
                     let component = stack.split_off(start);
                     for member in &component {
-                        on_stack.remove(member);
+                        is_on_stack[*member] = false;
                     }
-                    let own = component.iter().filter(|f| self.callees.contains_key(f));
-                    done.extend(own);
+                    done.extend(component.iter().filter_map(|member| own(*member)));
                     if component.len() > 1 {
-                        found.extend(component);
+                        found.extend(component.iter().filter_map(|member| own(*member)));
                     }
                 }
             }
@@ -289,18 +303,40 @@ impl Graph {
     /// Functions from which one of these can be reached, and these; a handler on the way is not
     /// looked at.
     fn reaching(&self, mut found: BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
-        loop {
-            let before = found.len();
-            for &func in self.callees.keys() {
-                if !found.contains(&func) && self.successors(func).iter().any(|f| found.contains(f))
-                {
-                    found.insert(func);
-                }
-            }
-            if found.len() == before {
-                return found;
+        let mut back = vec![Vec::new(); self.arcs.len()];
+        for (from, arcs) in self.arcs.iter().enumerate() {
+            for &to in arcs {
+                back[to].push(from);
             }
         }
+        let mut is_found = vec![false; self.arcs.len()];
+        let mut waiting: Vec<usize> = found.iter().map(|func| self.node(*func)).collect();
+        while let Some(node) = waiting.pop() {
+            if std::mem::replace(&mut is_found[node], true) {
+                continue;
+            }
+            found.extend(self.functions.get(node));
+            waiting.append(&mut back[node]);
+        }
+        found
+    }
+}
+
+/// Types of functions by number; those with the same parameters and results are one.
+#[derive(Default)]
+struct Types {
+    signatures: BTreeMap<(Vec<ValType>, Vec<ValType>), usize>,
+    known: BTreeMap<TypeId, usize>,
+}
+
+impl Types {
+    fn number(&mut self, module: &Module, ty: TypeId) -> usize {
+        *self.known.entry(ty).or_insert_with(|| {
+            let (params, results) = module.types.params_results(ty);
+            let signature = (params.to_vec(), results.to_vec());
+            let next = self.signatures.len();
+            *self.signatures.entry(signature).or_insert(next)
+        })
     }
 }
 

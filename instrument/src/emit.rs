@@ -3,7 +3,7 @@
 //! Everything a pass inserts carries the default location, which is how later passes tell the
 //! guest's own operators from ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use walrus::ir::{
     self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, LoadKind, MemArg, StoreKind,
@@ -228,6 +228,32 @@ pub(crate) fn signature(types: &ModuleTypes, ty: InstrSeqType) -> (Vec<ValType>,
             (params.to_vec(), results.to_vec())
         }
     }
+}
+
+/// Locals of a function at most, parameters included, as wasm has it.
+const FUNCTION_LOCALS_MAX: usize = 50_000;
+
+/// Locals that are left for operators that are worked on, by all passes together: those take three dozen each at most.
+const LOCALS_SPARE: usize = 100;
+
+/// Parameters, and the locals that a function uses: others are not written out.
+pub(crate) fn locals(func: &LocalFunction) -> BTreeSet<LocalId> {
+    let mut used = func.args.iter().copied().collect::<BTreeSet<_>>();
+    for seq in sequences(func) {
+        let instrs = func.block(seq).instrs.iter();
+        used.extend(instrs.filter_map(|(instr, _)| match instr {
+            Instr::LocalGet(ir::LocalGet { local })
+            | Instr::LocalSet(ir::LocalSet { local })
+            | Instr::LocalTee(ir::LocalTee { local }) => Some(*local),
+            _ => None,
+        }));
+    }
+    used
+}
+
+/// How many locals a pass may add to a function that uses these.
+pub(crate) fn room_for_locals(used: &BTreeSet<LocalId>) -> usize {
+    FUNCTION_LOCALS_MAX.saturating_sub(used.len() + LOCALS_SPARE)
 }
 
 /// Every instruction sequence that can be reached from the entry, parents before children.

@@ -31,12 +31,35 @@ pub(crate) struct Spending {
     /// The least that has been used and not spent when a function returns.
     left: BTreeMap<FunctionId, u64>,
     heavy: BTreeSet<FunctionId>,
+    /// By type: of those that an indirect call may reach.
+    types: Vec<Reached>,
+    /// By function: the types by which it can be reached indirectly.
+    reached_by: BTreeMap<FunctionId, usize>,
+}
+
+/// What is known of those that an indirect call of a type may reach.
+#[derive(Default)]
+struct Reached {
+    /// Functions that nothing is known of.
+    unknown: usize,
+    /// The least that one of the others leaves, if there is one.
+    left: Option<u64>,
+    /// The most that one of the others can use without anything being spent.
+    reach: u64,
 }
 
 impl Spending {
     /// Looks at all functions, those that are called before those that call them.
     pub(crate) fn new(module: &Module, graph: &CallGraph, costs: &Costs) -> Spending {
         let mut spending = Spending::default();
+        for (number, functions) in graph.by_type().enumerate() {
+            let before = spending.reached_by.len();
+            (spending.reached_by).extend(functions.map(|func| (func, number)));
+            spending.types.push(Reached {
+                unknown: spending.reached_by.len() - before,
+                ..Reached::default()
+            });
+        }
         // The most that a call can use without anything being spent, or a little more.
         let mut reach: BTreeMap<FunctionId, u64> = BTreeMap::new();
         for &id in graph.callees_first() {
@@ -57,11 +80,8 @@ impl Spending {
                         | Instr::CallRef(_)
                         | Instr::ReturnCallIndirect(_)
                         | Instr::ReturnCallRef(_) => *indirect.get_or_insert_with(|| {
-                            let all = graph.called_indirectly(id);
-                            all.filter_map(|func| reach.get(&func))
-                                .copied()
-                                .max()
-                                .unwrap_or(0)
+                            let types = graph.types(id).map(|ty| spending.types[ty].reach);
+                            types.max().unwrap_or(0)
                         }),
                         _ => continue,
                     };
@@ -73,18 +93,30 @@ impl Spending {
             if is_heavy {
                 spending.heavy.insert(id);
             }
-            reach.insert(id, if is_heavy { 0 } else { most });
-            spending.left.insert(id, if is_heavy { 0 } else { left });
+            let (most, left) = if is_heavy { (0, 0) } else { (most, left) };
+            reach.insert(id, most);
+            spending.left.insert(id, left);
+            if let Some(ty) = spending.reached_by.get(&id) {
+                let reached = &mut spending.types[*ty];
+                reached.unknown -= 1;
+                reached.left = Some(reached.left.map_or(left, |least| least.min(left)));
+                reached.reach = reached.reach.max(most);
+            }
         }
         spending
     }
 
     /// What those leave unspent whom a function calls.
     pub(crate) fn left_in(&self, func: FunctionId, graph: &CallGraph) -> Left<'_> {
-        let left = |callee| self.left.get(&callee).copied().unwrap_or(0);
+        let least = |ty: usize| match self.types.get(ty) {
+            Some(Reached {
+                unknown: 0, left, ..
+            }) => *left,
+            _ => Some(0),
+        };
         Left {
             of: &self.left,
-            indirect: graph.called_indirectly(func).map(left).min().unwrap_or(0),
+            indirect: graph.types(func).filter_map(least).min().unwrap_or(0),
         }
     }
 

@@ -263,10 +263,14 @@ impl Target {
         } else {
             format!(", at {}", frames.join(", "))
         };
-        with_next(
-            format!("{path}: {first}{at}"),
-            format!("sandglass inspect {}", quote(&self.module.path)),
-        )
+        let next = match error {
+            SandboxError::Imports(_) => {
+                "the same command with --stub-imports, whose stubs trap when they are called"
+                    .to_owned()
+            }
+            _ => format!("sandglass inspect {}", quote(&self.module.path)),
+        };
+        with_next(format!("{path}: {first}{at}"), next)
     }
 }
 

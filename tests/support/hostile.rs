@@ -1,6 +1,6 @@
 //! Hostile modules and files: what somebody who wishes us ill, or a broken build, would pass.
 //!
-//! Each is built from nothing by wasm-encoder or byte by byte, so none is checked in. They are small to write down and
+//! Each is built from nothing by wasm-encoder, byte by byte or from text, so none is checked in. They are small to write down and
 //! some are large to compile. No real module is among them; nothing here knows who consumes them.
 
 mod behaviour;
@@ -11,6 +11,7 @@ mod entry;
 mod features;
 mod files;
 mod malformed;
+mod squares;
 
 /// One hostile file.
 #[derive(Debug, Clone)]
@@ -56,5 +57,6 @@ pub fn modules() -> Vec<Hostile> {
     all.extend(entry::all());
     all.extend(debug::all());
     all.extend(behaviour::all());
+    all.extend(squares::all());
     all
 }

@@ -1,11 +1,13 @@
 //! Globals and tables: saved once, put back by the entry wrapper before each run.
 //!
 //! A mutable global has a slot in the side memory; setting a hundred of them from inside costs
-//! 31 ns, through the host 1,400. References cannot lie in memory, so a global or table of
-//! references that the module can change has a twin table.
+//! 31 ns, through the host 1,400. References cannot lie in memory, so globals of references have a table for each type,
+//! and a table that the module can change has a twin.
 //!
 //! What cannot be put back from inside sets the flag [`IRREVERSIBLE`]: growth, dropped segments,
 //! exceptions (their heap). Such a run is followed by a new instance.
+
+use std::collections::BTreeMap;
 
 use walrus::ir::{self, Instr, InstrLocId, LoadKind, StoreKind};
 use walrus::{DataKind, GlobalId, GlobalKind, MemoryId, Module, RefType, TableId, ValType};
@@ -17,12 +19,30 @@ use crate::layout::{IRREVERSIBLE, SAVED};
 pub(crate) struct State {
     /// Numbers and vectors, with their slot's address in the side memory.
     numbers: Vec<(GlobalId, ValType, u32)>,
-    /// Reference globals, each with a twin table of one element.
-    references: Vec<(GlobalId, RefType, TableId)>,
+    /// Reference globals, each with the table for its type and its place there.
+    references: Vec<(GlobalId, TableId, u32)>,
     /// Tables that the module writes, with their twins.
-    tables: Vec<(TableId, RefType, TableId)>,
+    tables: Vec<Twin>,
     /// Does any function drop a segment, or use one that start-up has dropped?
     drops: bool,
+}
+
+/// A table that the module writes.
+struct Twin {
+    table: TableId,
+    twin: TableId,
+    ty: RefType,
+    /// Whether its indices have 64 bits; those of the twin have as many.
+    is_wide: bool,
+}
+
+impl Twin {
+    fn zero(&self, code: &mut Code) {
+        match self.is_wide {
+            true => code.i64(0),
+            false => code.i32(0),
+        };
+    }
 }
 
 impl State {
@@ -41,30 +61,33 @@ impl State {
             }
         }
         let (written, drops) = written_tables(module);
-        let tables = written
-            .into_iter()
-            .map(|table| (table, module.tables.get(table).element_ty))
-            .collect::<Vec<_>>();
-        let mut twin = |ty: RefType, size: u64| {
-            module.tables.add_local(
-                false,
-                size,
-                None,
-                RefType {
-                    nullable: true,
-                    ..ty
-                },
-            )
+        let nullable = |ty: RefType| RefType {
+            nullable: true,
+            ..ty
+        };
+        let mut by_type: BTreeMap<RefType, Vec<GlobalId>> = BTreeMap::new();
+        for (global, ty) in reference_globals {
+            by_type.entry(nullable(ty)).or_default().push(global);
+        }
+        let mut references = Vec::new();
+        for (ty, globals) in by_type {
+            let table = (module.tables).add_local(false, globals.len() as u64, None, ty);
+            references.extend((globals.into_iter().zip(0..)).map(|(g, slot)| (g, table, slot)));
+        }
+        let twin = |table: TableId| {
+            let of = module.tables.get(table);
+            let (ty, is_wide) = (of.element_ty, of.table64);
+            let twin = (module.tables).add_local(is_wide, 0, None, nullable(ty));
+            Twin {
+                table,
+                twin,
+                ty,
+                is_wide,
+            }
         };
         State {
-            references: reference_globals
-                .into_iter()
-                .map(|(global, ty)| (global, ty, twin(ty, 1)))
-                .collect(),
-            tables: tables
-                .into_iter()
-                .map(|(table, ty)| (table, ty, twin(ty, 0)))
-                .collect(),
+            references,
+            tables: written.into_iter().map(twin).collect(),
             numbers,
             drops,
         }
@@ -88,12 +111,15 @@ impl State {
                 .global_get(global)
                 .store(side, store_kind(ty), 4, slot);
         }
-        for &(global, _, twin) in &self.references {
-            code.i32(0)
+        for &(global, table, slot) in &self.references {
+            code.i32(slot.cast_signed())
                 .global_get(global)
-                .op(ir::TableSet { table: twin });
+                .op(ir::TableSet { table });
         }
-        for &(table, ty, twin) in &self.tables {
+        for twins in &self.tables {
+            let &Twin {
+                table, twin, ty, ..
+            } = twins;
             code.op(ir::RefNull {
                 ty: RefType {
                     nullable: true,
@@ -103,13 +129,12 @@ impl State {
             code.op(ir::TableSize { table })
                 .op(ir::TableGrow { table: twin })
                 .op(ir::Drop {});
-            code.i32(0)
-                .i32(0)
-                .op(ir::TableSize { table })
-                .op(ir::TableCopy {
-                    src: table,
-                    dst: twin,
-                });
+            twins.zero(&mut code);
+            twins.zero(&mut code);
+            code.op(ir::TableSize { table }).op(ir::TableCopy {
+                src: table,
+                dst: twin,
+            });
         }
         code
     }
@@ -122,19 +147,19 @@ impl State {
                 .load(side, load_kind(ty), 4, slot)
                 .global_set(global);
         }
-        for &(global, _, twin) in &self.references {
-            code.i32(0)
-                .op(ir::TableGet { table: twin })
+        for &(global, table, slot) in &self.references {
+            code.i32(slot.cast_signed())
+                .op(ir::TableGet { table })
                 .global_set(global);
         }
-        for &(table, _, twin) in &self.tables {
-            code.i32(0)
-                .i32(0)
-                .op(ir::TableSize { table: twin })
-                .op(ir::TableCopy {
-                    src: twin,
-                    dst: table,
-                });
+        for twins in &self.tables {
+            let &Twin { table, twin, .. } = twins;
+            twins.zero(&mut code);
+            twins.zero(&mut code);
+            code.op(ir::TableSize { table: twin }).op(ir::TableCopy {
+                src: twin,
+                dst: table,
+            });
         }
         code
     }

@@ -229,7 +229,8 @@ fn bulk(
 fn mark_blocks(code: &mut Code, mark: Mark, address: LocalId, offset: u64, width: u64) {
     mark_block(code, mark, address, offset);
     if width > 1 {
-        mark_block(code, mark, address, offset + width - 1);
+        // What wraps around is outside of any memory: the write traps first.
+        mark_block(code, mark, address, offset.wrapping_add(width - 1));
     }
 }
 

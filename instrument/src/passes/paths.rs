@@ -18,7 +18,8 @@
 //!
 //! Nobody has to take a step back: a function reads the end where it begins, and whoever calls it has
 //! just written it. So exceptions, tail calls and traps need nothing. The counts are locals, which
-//! begin at nought in each invocation, as the index wants it. Calls that are nested deeper than
+//! begin at nought in each invocation, as the index wants it; where a function has more calls than it may have locals, the
+//! last ones count together. Calls that are nested deeper than
 //! [`PATH_STEPS`] write over the last step.
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use walrus::ir::{BinaryOp, Instr, InstrLocId};
 use walrus::{FunctionId, LocalId, MemoryId, Module, ValType};
 
 use crate::calls::CallGraph;
-use crate::emit::{Code, Place, body_mut, rewrite};
+use crate::emit::{Code, Place, body, body_mut, locals, rewrite, room_for_locals};
 use crate::layout::{PATH_STEP_BYTES, PATH_STEPS, PATH_TOP};
 
 /// Steps through the calls of `id` from which a draw can be reached; `path` is the address of the
@@ -41,12 +42,19 @@ pub(crate) fn instrument(
 ) {
     let mut counts: BTreeMap<u32, LocalId> = BTreeMap::new();
     let base = module.locals.add(ValType::I32);
+    let room = room_for_locals(&locals(body(module, id)));
+    let mut shared = None;
     let wanted = |_: &Module, _: Place, instr: &Instr, loc: InstrLocId| {
         !loc.is_default() && graph.may_draw(instr)
     };
     rewrite(module, id, wanted, |module, code, _, instr, loc| {
         let call = loc.data();
-        let count = *(counts.entry(call)).or_insert_with(|| module.locals.add(ValType::I32));
+        // Where there is no room for another, calls count together.
+        let count = match shared.filter(|_| counts.len() >= room) {
+            Some(last) => last,
+            None => *(counts.entry(call)).or_insert_with(|| module.locals.add(ValType::I32)),
+        };
+        shared = Some(count);
         code.get(base).i32(call.cast_signed()).store32(side, path);
         code.get(base)
             .get(count)

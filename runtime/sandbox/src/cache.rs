@@ -18,6 +18,7 @@
 use std::fs::{self, File};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sandglass_instrument::{COST_VERSION, PASS_VERSION, ProbeMap, Probes};
 use wasmtime::{Engine, Module};
@@ -165,9 +166,14 @@ impl Cache {
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
+    // Nobody else writes to it, in this process either: what is in place may be mapped.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+    temporary.push(format!(".{}.{nth}.tmp", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let mut file = File::create(&temporary)?;
+    // Left by a process of the same number, long ago.
+    drop(fs::remove_file(&temporary));
+    let mut file = File::create_new(&temporary)?;
     file.write_all(bytes)?;
     drop(file);
     fs::rename(&temporary, path)

@@ -20,6 +20,9 @@ pub(crate) fn trap(error: &wasmtime::Error) -> Exit {
     if error.is::<wasmtime::ThrownException>() {
         return Exit::Trap(TrapKind::UncaughtException);
     }
+    if error.is::<wasmtime::GcHeapOutOfMemory<()>>() {
+        return Exit::OutOfMemory;
+    }
     let Some(trap) = error.downcast_ref::<Trap>() else {
         return Exit::Trap(TrapKind::Other);
     };

@@ -12,7 +12,7 @@ pub enum SandboxError {
     #[error("wasmtime cannot compile it: {0}")]
     Compile(String),
     /// It imports something that nobody provides.
-    #[error("imports {}, which sandglass does not provide; expected wasi_snapshot_preview1 and sandglass functions only (--stub-imports runs it with stubs that trap)", .0.join(", "))]
+    #[error("imports {}, which sandglass does not provide; expected wasi_snapshot_preview1 and sandglass functions only", .0.join(", "))]
     Imports(Vec<String>),
     /// The entry point, or another export, has a type that we cannot call.
     #[error("export `{name}` has type {found}, expected {expected}")]

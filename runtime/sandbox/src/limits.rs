@@ -39,4 +39,9 @@ impl Limits {
         input_bytes: 1 << 20,
         file_bytes: 64 << 20,
     };
+
+    /// Bytes that one memory may have.
+    pub(crate) fn region_bytes(&self) -> usize {
+        usize::try_from(self.memory_bytes).unwrap_or(usize::MAX)
+    }
 }

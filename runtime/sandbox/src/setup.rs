@@ -99,7 +99,7 @@ impl Setup<'_> {
             draws: Draws::new(self.limits.input_bytes),
             looks: 0,
         };
-        let limit_bytes = usize::try_from(self.limits.memory_bytes).unwrap_or(usize::MAX);
+        let limit_bytes = self.limits.region_bytes();
         let mut live = instantiate(
             self.program,
             host,

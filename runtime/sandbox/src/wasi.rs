@@ -1,6 +1,6 @@
 //! A virtual WASI preview 1: everything that a guest may ask of an operating system.
 //!
-//! In goes a function, its arguments, the guest's memory and the fuel used so far; out comes an
+//! In goes a function, its arguments, the guest's memory and, where it asks for the time, the fuel used so far; out comes an
 //! error number for the guest, or the end of the run. [`System`] holds all the state there is:
 //! arguments, environment, files, descriptors, input, captured output, a clock and random numbers.
 //! Nothing of the host is in reach, so a run is a function of this state and the guest's calls.
@@ -217,7 +217,9 @@ impl System {
     }
 
     /// Answers one call of the guest: the error number that it gets (0 is success), or the end of
-    /// the run. `args` are the guest's, an i32 in the low half; `fuel` is what it has used so far.
+    /// the run. `args` are the guest's, an i32 in the low half; `fuel` is what it has used so far,
+    /// where it asks for the time or waits; elsewhere 0, since counting it costs more than most calls: files have the
+    /// time at which somebody last asked.
     ///
     /// Panics if the number of arguments is not that of the function.
     pub fn call(

@@ -70,7 +70,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     let call = Call {
         args: args.args.clone(),
         env: args.env.clone(),
-        files: files(&args.files, limits.file_bytes)?,
+        files: files(args, limits.file_bytes)?,
         sanitize_heap: args.sanitize,
     };
     let name = args.target.to_string_lossy();
@@ -84,7 +84,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// About a second of work, and the most that there can be.
+/// Some seconds of work, and the most that there can be.
 const FUEL: u64 = sandglass_sandbox::FUEL_LIMIT_MAX;
 
 /// From whatever can be read: a pipe, too.
@@ -106,8 +106,20 @@ fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {
     Ok(input)
 }
 
-fn files(pairs: &[(String, String)], bytes_max: u64) -> Result<Vec<(String, Vec<u8>)>> {
+fn files(args: &RunArgs, bytes_max: u64) -> Result<Vec<(String, Vec<u8>)>> {
+    let takes_input = args.args.iter().any(|arg| arg.contains("@@"));
     let read = |(path, file): &(String, String)| {
+        if file.is_empty() {
+            return Err(anyhow!(
+                "--file {}=: no file, expected its path behind the `=`",
+                printable(path)
+            ));
+        }
+        if takes_input && path == "/input" {
+            return Err(anyhow!(
+                "--file /input: that is where `@@` puts the input; expected another path"
+            ));
+        }
         if !path.starts_with('/') {
             return Err(anyhow!(
                 "--file {}: expected a path that begins with `/`, as the module will see it",
@@ -116,7 +128,7 @@ fn files(pairs: &[(String, String)], bytes_max: u64) -> Result<Vec<(String, Vec<
         }
         Ok((path.clone(), read_file(Path::new(file), bytes_max)?))
     };
-    pairs.iter().map(read).collect()
+    args.files.iter().map(read).collect()
 }
 
 /// Bytes as they are, or without control characters for a terminal.

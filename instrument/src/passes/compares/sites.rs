@@ -42,6 +42,9 @@ pub(crate) struct Site {
 /// Cases logged per `br_table`: each costs a call every time it is passed.
 const CASES_MAX: usize = 16;
 
+/// Differences that one `or` is known to collect.
+const XORS_MAX: usize = 64;
+
 /// One operator with a constant as its right operand.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
@@ -275,7 +278,7 @@ fn in_sequence(instrs: &[(Instr, InstrLocId)]) -> Vec<Site> {
                         }
                         BinaryOp::I32Or | BinaryOp::I64Or => {
                             stack.push(Origin {
-                                xors: &left.xors | &right.xors,
+                                xors: united(&left.xors, &right.xors),
                                 ..Origin::default()
                             });
                         }
@@ -387,6 +390,15 @@ fn compared_type(op: BinaryOp) -> Option<ValType> {
         B::F64Eq | B::F64Ne | B::F64Lt | B::F64Gt | B::F64Le | B::F64Ge => ValType::F64,
         _ => return None,
     })
+}
+
+/// Both, or none where there are too many: comparisons of memory by `or` have a handful, and each is copied with every
+/// local that holds the value.
+fn united(left: &BTreeSet<usize>, right: &BTreeSet<usize>) -> BTreeSet<usize> {
+    match left.len() + right.len() <= XORS_MAX {
+        true => left | right,
+        false => BTreeSet::new(),
+    }
 }
 
 #[cfg(test)]

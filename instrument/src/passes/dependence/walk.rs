@@ -16,14 +16,8 @@ use walrus::{FunctionId, LocalId, MemoryId, Module, ValType};
 use super::effect::effect;
 use super::library::Library;
 use super::{Dependence, operators};
-use crate::emit::{Code, body, body_mut, sequence, sequences};
+use crate::emit::{Code, body, body_mut, locals, room_for_locals, sequence};
 use crate::labels::{SiteKind, VALUES_MAX, argument, payload, result};
-
-/// Locals of a function at most, parameters included, as wasm has it.
-const FUNCTION_LOCALS_MAX: usize = 50_000;
-
-/// Locals that are left for operators that are worked on, here and in other passes: those take three dozen each at most.
-const LOCALS_SPARE: usize = 100;
 
 /// Where the label of a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,21 +92,8 @@ pub(super) fn function(pass: &mut Dependence, module: &mut Module, id: FunctionI
     let func = body(module, id);
     let args = func.args.clone();
     let entry = func.entry_block();
-    let mut used = args.iter().copied().collect::<BTreeSet<_>>();
-    for seq in sequences(func) {
-        used.extend(
-            func.block(seq)
-                .instrs
-                .iter()
-                .filter_map(|(instr, _)| match instr {
-                    Instr::LocalGet(ir::LocalGet { local })
-                    | Instr::LocalSet(ir::LocalSet { local })
-                    | Instr::LocalTee(ir::LocalTee { local }) => Some(*local),
-                    _ => None,
-                }),
-        );
-    }
-    let room = FUNCTION_LOCALS_MAX.saturating_sub(used.len() + LOCALS_SPARE);
+    let used = locals(func);
+    let room = room_for_locals(&used);
     // A quarter is for places on the stack and what blocks leave.
     let carriers = pass.carriers.of_function(module, &used, room / 4 * 3);
     let room = room - carriers.len();

@@ -102,7 +102,7 @@ impl Sandbox {
         let is_refused = self.refused_memory();
         if fuel > self.limits.fuel {
             (exit, site) = (Exit::Hang, 0);
-        } else if is_refused && matches!(exit, Exit::Trap(_)) {
+        } else if is_refused && may_lack_memory(exit) {
             exit = Exit::OutOfMemory;
         }
         let input_bytes = input.len().min(self.limits.input_bytes as usize) as u32;
@@ -178,4 +178,14 @@ pub(super) fn answered(answer: i32) -> Exit {
         abi::INVALID => Exit::Invalid,
         other => Exit::HarnessError(other),
     }
+}
+
+/// Whether a run can end so because it was refused memory: it gives up, or uses what it did not get. A division by zero is
+/// a bug of its own.
+fn may_lack_memory(exit: Exit) -> bool {
+    use TrapKind::{NullReference, Other, OutOfBounds, Unreachable};
+    matches!(
+        exit,
+        Exit::Trap(Unreachable | OutOfBounds | NullReference | Other)
+    )
 }

@@ -78,8 +78,10 @@ impl Sandbox {
         }
         let adopt = VecDeque::from(old.asked);
         let host = old.store.into_data();
+        // What is not adopted is the exception heap: it gets the limit that it had.
         let plan = Plan {
             adopt,
+            limit_bytes: self.limits.region_bytes(),
             ..Plan::default()
         };
         let live = instantiate(&self.program, host, plan).expect("it was instantiated before");

@@ -33,6 +33,10 @@ pub(super) const ROOT: Ino = Ino(0);
 /// empty file (about 250 bytes on a 64-bit machine).
 const ENTRY_BYTES: u64 = 256;
 
+/// What a directory counts for besides its entry: its tables of entries, of which a single one allocates both (about 700 bytes
+/// on a 64-bit machine).
+const DIRECTORY_BYTES: u64 = 768;
+
 /// How many changes of directory entries are remembered singly. Beyond, going back copies the
 /// whole tree: that many changes cost more than the copy of any ordinary tree.
 const JOURNAL_MAX: usize = 4096;
@@ -388,10 +392,13 @@ impl Files {
         let mut used = 0;
         let mut links = vec![0; self.nodes.len()];
         links[0] = 1;
-        for node in self.nodes.iter().flatten() {
+        for (ino, node) in self.nodes.iter().enumerate() {
+            let Some(node) = node else { continue };
             match &node.body {
                 Body::File(data) => used += data.len() as u64,
                 Body::Directory(directory) => {
+                    // Nobody created the root.
+                    used += if ino == 0 { 0 } else { DIRECTORY_BYTES };
                     for (_, name, ino) in directory.list(0) {
                         used += ENTRY_BYTES + name.len() as u64;
                         links[ino.0 as usize] += 1;

@@ -4,7 +4,9 @@
 //! [`Files::release`] says that no descriptor needs it.
 
 use super::directory::{Directory, Entry, Name};
-use super::{Body, ENTRY_BYTES, Files, Ino, JOURNAL_MAX, Mark, Node, Place, ROOT, Undo};
+use super::{
+    Body, DIRECTORY_BYTES, ENTRY_BYTES, Files, Ino, JOURNAL_MAX, Mark, Node, Place, ROOT, Undo,
+};
 use crate::wasi::abi::Errno;
 use crate::wasi::clock::Clock;
 
@@ -57,11 +59,12 @@ impl Files {
     /// Removes the empty directory at `place` and returns it, for [`Files::release`].
     pub(crate) fn remove_directory(&mut self, place: &Place<'_>, now: u64) -> Result<Ino, Errno> {
         let ino = place.existing()?;
+        self.directory(ino)?;
+        // `.` and `..` first: as on Linux.
+        let name = place.name.filter(|_| !place.dot).ok_or(Errno::Invalid)?;
         if !self.directory(ino)?.is_empty() {
             return Err(Errno::NotEmpty);
         }
-        // `.` and `..`: as on Linux.
-        let name = place.name.ok_or(Errno::Invalid)?;
         self.detach(place.directory, name, ino, now);
         Ok(ino)
     }
@@ -78,6 +81,11 @@ impl Files {
         let (Some(from_name), Some(to_name)) = (from.name, to.name) else {
             return Err(Errno::Busy);
         };
+        match (from.dot, to.dot, to.node) {
+            (true, _, _) | (_, true, Some(_)) => return Err(Errno::Busy),
+            (_, true, None) => return Err(Errno::NoEntry),
+            _ => {}
+        }
         let moves_directory = self.is_directory(ino);
         if to.slash && !moves_directory {
             return Err(Errno::NotDirectory);
@@ -124,9 +132,10 @@ impl Files {
         if open || node.links > 0 {
             return;
         }
-        if let Body::File(data) = &node.body {
-            self.used_bytes -= data.len() as u64;
-        }
+        self.used_bytes -= match &node.body {
+            Body::File(data) => data.len() as u64,
+            Body::Directory(_) => DIRECTORY_BYTES,
+        };
         if self.is_input(ino) {
             self.input = None;
         }
@@ -172,7 +181,12 @@ impl Files {
     fn create(&mut self, place: &Place<'_>, body: Body, now: u64) -> Result<Ino, Errno> {
         let name = self.vacant(place)?;
         let fresh = u32::try_from(self.nodes.len()).map_err(|_| Errno::NoSpace)?;
-        self.fits(ENTRY_BYTES + name.len() as u64)?;
+        let body_bytes = match &body {
+            Body::File(_) => 0,
+            Body::Directory(_) => DIRECTORY_BYTES,
+        };
+        self.fits(ENTRY_BYTES + name.len() as u64 + body_bytes)?;
+        self.used_bytes += body_bytes;
         let node = Some(Node {
             links: 1,
             accessed: now,
@@ -200,6 +214,7 @@ impl Files {
     /// The name at `place`, if something new can be put there.
     fn vacant(&self, place: &Place<'_>) -> Result<Name, Errno> {
         match place.name {
+            Some(_) if place.node.is_none() && place.dot => Err(Errno::NoEntry),
             Some(name) if place.node.is_none() => {
                 // A directory that was removed while open takes no new entries.
                 if self.node(place.directory).links == 0 {
@@ -317,6 +332,26 @@ mod tests {
         assert!(moved.node.is_some());
         let old = files.walk(ROOT, b"c/other").unwrap().node;
         assert_eq!(rename(&mut files, "empty/file", "c/other"), Ok(old));
+    }
+
+    /// A path that ends in `/.` means the directory and not its entry, as on Linux.
+    #[test]
+    fn what_ends_in_a_dot_has_no_entry() {
+        let mut files = tree();
+        let remove = |files: &mut Files, path: &str| {
+            let place = files.walk(ROOT, path.as_bytes())?;
+            files.remove_directory(&place, 2)
+        };
+        for path in ["empty/.", "empty/./", ".", "a/.", "a/.."] {
+            assert_eq!(remove(&mut files, path), Err(Errno::Invalid), "{path}");
+        }
+        assert_eq!(rename(&mut files, "a/.", "x"), Err(Errno::Busy));
+        assert_eq!(rename(&mut files, "a", "empty/."), Err(Errno::Busy));
+        assert_eq!(rename(&mut files, "a", "x/."), Err(Errno::NoEntry));
+        let place = files.walk(ROOT, b"x/.").unwrap();
+        assert_eq!(files.create_directory(&place, 2), Err(Errno::NoEntry));
+        files.audit();
+        assert!(remove(&mut files, "empty/").is_ok());
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) struct Place<'p> {
     pub(crate) node: Option<Ino>,
     /// The path ends in `/` or `/.`, so it must mean a directory.
     pub(crate) slash: bool,
+    /// The path ends in `/.`: the directory is meant, not its entry.
+    pub(crate) dot: bool,
 }
 
 impl Place<'_> {
@@ -53,11 +55,14 @@ impl Files {
             name: None,
             node: Some(base),
             slash: false,
+            dot: false,
         };
         let mut depth = 0u32;
         for name in path.split(|byte| *byte == b'/') {
             if name.is_empty() || name == b"." {
                 place.slash = true;
+                // `a/./` ends in it, too.
+                place.dot |= name == b".";
                 continue;
             }
             let here = place.existing()?;
@@ -69,6 +74,7 @@ impl Files {
                     name: None,
                     node: Some(directory.parent),
                     slash: true,
+                    dot: false,
                 };
                 continue;
             }
@@ -81,6 +87,7 @@ impl Files {
                 name: Some(name),
                 node: directory.find(name),
                 slash: false,
+                dot: false,
             };
         }
         if place.slash
