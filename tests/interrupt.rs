@@ -207,6 +207,58 @@ fn leaves_a_clean_state(signal: &str) {
     assert_eq!(summary(&output).unwrap()["state_hash"], event["state_hash"]);
 }
 
+/// `timeout` sends two signals at once: that is not somebody who lost patience.
+#[test]
+fn a_signal_and_its_echo_are_one() {
+    for _ in 0..10 {
+        let campaign = Campaign::new();
+        let mut child = campaign.command("100000000", 2).spawn().unwrap();
+        let output = await_start(&mut child);
+        let pid = child.id();
+        let both = format!("kill -TERM {pid}; kill -TERM {pid}");
+        assert!(
+            Command::new("sh")
+                .args(["-c", &both])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let rest: Vec<String> = output.lines().map(Result::unwrap).collect();
+        assert!(
+            rest.last().is_some_and(|line| line.contains("\"summary\"")),
+            "{rest:?}"
+        );
+        let code = child.wait().unwrap().code();
+        assert!(code == Some(0) || code == Some(1), "{code:?}");
+    }
+}
+
+/// What `nohup` had ignored stays ignored.
+#[test]
+fn nohup_holds() {
+    let campaign = Campaign::new();
+    let command = campaign.command("100000000", 1);
+    let mut child = Command::new("nohup")
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(campaign.folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = await_start(&mut child);
+    send("HUP", &child);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(child.try_wait().unwrap(), None);
+    send("INT", &child);
+    let rest: Vec<String> = output.lines().map(Result::unwrap).collect();
+    assert!(
+        rest.last().is_some_and(|line| line.contains("interrupted")),
+        "{rest:?}"
+    );
+    child.wait().unwrap();
+}
+
 #[test]
 fn a_full_disk_is_an_error_and_the_folder_resumes() {
     let undisturbed = Campaign::new();

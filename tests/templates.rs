@@ -117,3 +117,18 @@ fn an_error_in_assembly_script_has_words() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("no such thing at h.ts:2:"), "{text}");
 }
+
+/// Who names a compiler that is not there gets no other one in its place.
+#[test]
+fn a_wasi_sdk_that_is_not_there_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("h.c"), "int x;").expect("written");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sandglass-dup"));
+    command.args(["build", "h.c"]).current_dir(folder.path());
+    let output = command.env("WASI_SDK_PATH", "/no/such/sdk").output();
+    let output = output.expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let expected = "error: /no/such/sdk/bin/clang: no such program, expected by WASI_SDK_PATH";
+    assert!(text.starts_with(expected), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -108,5 +108,6 @@ fn handlers(count: usize, calls: usize) -> String {
     let catches = "(catch_all 0) ".repeat(count);
     let calls = "(call $f) ".repeat(calls);
     let fields = "(tag $t) (func $f (throw $t))";
-    target(fields, "", &format!("(try_table {catches} {calls})"))
+    let body = format!("(block (try_table {catches} {calls}))");
+    target(fields, "", &body)
 }
