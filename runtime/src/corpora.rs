@@ -116,7 +116,7 @@ mod tests {
         };
         Inputs {
             inputs: names.iter().map(input).collect(),
-            warnings: Vec::new(),
+            ..Inputs::default()
         }
     }
 

@@ -332,10 +332,15 @@ mod tests {
         giant.set_len(1 << 40).unwrap();
         let read = read_all(&[root.path().to_owned()], 4).unwrap();
         assert_eq!(contents(&read), [b"1234"]);
+        let first = show(&root.path().join("b"));
         assert_eq!(
             read.warnings,
-            ["left out 2 corpus files: larger than 4 bytes (--max-len)"]
+            [format!(
+                "left out 2 corpus files: larger than 4 bytes (--max-len): the first is {first}"
+            )]
         );
+        let unread = format!("{first}: larger than 4 bytes (--max-len)");
+        assert_eq!(read.unread, Some(unread));
     }
 
     #[cfg(unix)]
@@ -356,8 +361,14 @@ mod tests {
         assert_eq!(
             read.warnings,
             [
-                "left out 4 corpus files: not regular files",
-                "left out 1 corpus file: unreadable"
+                format!(
+                    "left out 4 corpus files: not regular files: the first is {}",
+                    show(&fifo)
+                ),
+                format!(
+                    "left out 1 corpus file: unreadable: {}",
+                    show(&root.path().join("self"))
+                )
             ]
         );
     }

@@ -441,25 +441,25 @@ mod tests {
             System::new(&setup).unwrap_err().to_string()
         };
         assert_eq!(
-            message(&["a\0b"], &[], "x", 1000),
+            message(&["a\0b"], &[], "x", 2000),
             "guest argument or variable \"a\\0b\": expected no NUL"
         );
         assert_eq!(
-            message(&[], &[("", "1")], "x", 1000),
+            message(&[], &[("", "1")], "x", 2000),
             "guest argument or variable \"=1\": expected a name that is not empty and has no \"=\""
         );
         assert_eq!(
-            message(&[], &[], "../x", 1000),
+            message(&[], &[], "../x", 2000),
             "virtual file \"../x\": expected a path inside of the root, without NUL, with names \
              of at most 255 bytes"
         );
         assert_eq!(
-            message(&[], &[], "dir", 1000),
+            message(&[], &[], "dir", 2000),
             "virtual file \"dir\": expected files and directories not to be in each other's place"
         );
         assert_eq!(
-            message(&[], &[], "x", 520),
-            "virtual file \"x\": expected at most 520 bytes of virtual files, names included; \
+            message(&[], &[], "x", 1288),
+            "virtual file \"x\": expected at most 1288 bytes of virtual files, names included; \
              this one has 10"
         );
     }
