@@ -1,6 +1,6 @@
 //! Campaigns over a generator: the same whatever happens, and what is kept is made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -114,6 +114,30 @@ fn every_guidance_is_the_same_with_more_workers_and_across_sessions() {
         assert_eq!(one["execs"], 4_000, "{name}");
         assert_ne!(one["valid"], 0, "{name}");
         assert_ne!(one["invalid"], 0, "{name}");
+    }
+}
+
+/// What smaller inputs replaced is gone from the folder, too, in one session or in several.
+#[test]
+fn the_folder_holds_the_corpus_and_nothing_else() {
+    let folder = folder();
+    let files = |out: &str, of: &str| {
+        let entries = fs::read_dir(folder.path().join(out).join(of)).expect("a folder");
+        let names = entries.map(|entry| entry.expect("readable").file_name());
+        names.collect::<BTreeSet<_>>()
+    };
+    let name = "sandglass-choices";
+    let one = fuzz(folder.path(), "one", name, 4_000, &[]);
+    for execs in [900, 2_000, 4_000] {
+        fuzz(folder.path(), "parts", name, execs, &["--workers", "2"]);
+    }
+    let log = fs::read_to_string(folder.path().join("one/events.jsonl")).expect("a log");
+    let count = |event: &str| log.matches(&format!("\"event\":\"{event}\"")).count() as u64;
+    let (kept, dropped) = (count("kept"), count("dropped"));
+    assert!(dropped > 0 && one["corpus"] == kept - dropped, "{one}");
+    for of in ["corpus", "choices"] {
+        assert_eq!(files("one", of).len() as u64, kept - dropped, "{of}");
+        assert_eq!(files("one", of), files("parts", of), "{of}");
     }
 }
 

@@ -25,7 +25,7 @@
 //! - table look-ups: what is loaded from where the module's initialised data lies depends on the
 //!   address. Elsewhere an address is recorded, and that is all: what is found in a heap does not depend
 //!   on every pointer that led there;
-//! - references, table elements and how long the input is have no labels.
+//! - references, table elements and how long the input is have no labels, and indices of tables of 64 bits are not recorded.
 //!
 //! An engine takes so many memories and locals and no more: what is kept in the last of more than 24 memories has no
 //! label, nor has what there is no local for (see [`walk`]). Modules and functions that large hardly exist.
