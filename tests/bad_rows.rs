@@ -144,7 +144,7 @@ fn one_file_that_cannot_be_read_leaves_the_others() {
     let place = Place::with(b"c1,Ann,X\n\x1co1,c1,1700000000,i\n");
     std::os::unix::fs::symlink("nothing", place.path().join("rows/broken")).expect("made");
     let ended = place.fuzz("codep", 100, "");
-    let left_out = ["left out 1 corpus file: unreadable"];
+    let left_out = ["left out 1 corpus file: unreadable: rows/broken"];
     assert_eq!(ended.texts("warning", "text"), left_out);
     assert_eq!(ended.events("start")[0]["inputs"], 1);
 }
@@ -277,7 +277,7 @@ const LARGE: &str = " --max-len 24000000 --fuel 4000000000";
 fn rows_of_ten_megabytes_are_left_out_by_default() {
     for (name, seed) in large() {
         let ended = Place::with(&seed).fuzz("codep", 100, "");
-        let told = ["left out 1 corpus file: larger than 1048576 bytes (--max-len)"];
+        let told = ["left out 1 corpus file: larger than 1048576 bytes (--max-len): rows/seed"];
         assert_eq!(ended.texts("warning", "text"), told, "{name}");
         assert_eq!(ended.events("start")[0]["inputs"], 0, "{name}");
     }
