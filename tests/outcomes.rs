@@ -274,15 +274,18 @@ fn all_memories_together_stay_within_the_limit() {
 #[test]
 fn a_division_is_no_lack_of_memory() {
     let text = r#"(module
+        (tag $gives-up)
         (memory (export "memory") 1)
         (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param i32) (result i32)
           (if (i32.ne (memory.grow (i32.const 60000)) (i32.const -1)) (then (return (i32.const 0))))
           (if (i32.eqz (i32.load8_u (local.get $at))) (then unreachable))
+          (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 33)) (then (throw $gives-up)))
           (i32.div_u (i32.const 0) (i32.sub (i32.load8_u (local.get $at)) (i32.const 48)))))"#;
     let division = Exit::Trap(TrapKind::DivideByZero);
-    let runs: [(&[u8], Exit); 3] = [
+    let runs: [(&[u8], Exit); 4] = [
         (b"0", division),
         (b"\0", Exit::OutOfMemory),
+        (b"!", Exit::OutOfMemory),
         (b"1", Exit::Valid),
     ];
     exits_in_every_build(text, &Options::default(), &Limits::STANDARD, &runs);

@@ -211,15 +211,15 @@ impl CampaignConfig {
     }
 }
 
-/// Of arguments that no function of libFuzzer's contract sees, one that was meant for somebody else.
+/// Of a function's arguments, which it hardly ever reads, one that was meant for somebody else.
 fn unseen_argument(guest: &GuestArgs, module: &Module) -> Option<String> {
     let is_flag = |arg: &str| arg.strip_prefix('-').is_some_and(|flag| flag.contains('='));
     let is_meant = |arg: &&String| *arg == "@@" || is_flag(arg);
     let arg = guest.args.iter().find(is_meant)?;
     (!module.is_command()).then(|| {
         format!(
-            "{arg}: the target is a function that gets the input in memory, and no arguments; libFuzzer's flags are for \
-             `--compat libfuzzer -- {arg}`, and here `--execs N` or `--time 60s` ends a campaign"
+            "{arg}: an argument of the target, which is a function and gets the input in memory; libFuzzer's flags are for \
+             `--compat libfuzzer -- FLAGS`, and here `--execs N` or `--time 60s` ends a campaign"
         )
     })
 }

@@ -40,8 +40,17 @@ pub struct Inputs {
     pub inputs: Vec<Input>,
     /// One line for each reason for which files were left out.
     pub warnings: Vec<String>,
-    /// The first file that was left out though it is one, and why.
-    pub unread: Option<String>,
+    /// The first file that was left out though it is one.
+    pub unread: Option<Unread>,
+}
+
+/// A file that was not read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Which, and why.
+    pub what: String,
+    /// Whether a higher limit would do.
+    pub is_too_large: bool,
 }
 
 /// Files that were left out, by reason.
@@ -250,11 +259,14 @@ impl Skipped {
     }
 
     /// What somebody meant to be read.
-    fn unread(&self, input_bytes_max: u64) -> Option<String> {
+    fn unread(&self, input_bytes_max: u64) -> Option<Unread> {
         let mut reasons = self.reasons(input_bytes_max).into_iter();
         let is_input = |left: &Left| left.count > 0 && !std::ptr::eq(left, &self.not_regular);
         let (left, why) = reasons.find(|(left, _)| is_input(left))?;
-        Some(format!("{}: {why}", show(&left.first)))
+        Some(Unread {
+            what: format!("{}: {why}", show(&left.first)),
+            is_too_large: std::ptr::eq(left, &self.too_large),
+        })
     }
 }
 
@@ -339,7 +351,10 @@ mod tests {
                 "left out 2 corpus files: larger than 4 bytes (--max-len): the first is {first}"
             )]
         );
-        let unread = format!("{first}: larger than 4 bytes (--max-len)");
+        let unread = Unread {
+            what: format!("{first}: larger than 4 bytes (--max-len)"),
+            is_too_large: true,
+        };
         assert_eq!(read.unread, Some(unread));
     }
 

@@ -57,8 +57,11 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
     let read = inputs::read_all(&[of_inputs], input_bytes_max)?;
     if let Some(unread) = read.unread {
         return Err(with_next(
-            format!("{unread}; a check replays all that it is told"),
-            "the same command with --max-len BYTES, or without the file",
+            format!("{}; a check replays all that it is told", unread.what),
+            match unread.is_too_large {
+                true => "the same command with --max-len BYTES, or without the file",
+                false => "the same command without the file",
+            },
         ));
     }
     folder.inputs = read.inputs;

@@ -74,16 +74,13 @@ fn help(target: &Path, out: &mut Sink) {
     out.line("\nOther flags of libFuzzer's are passed over.");
 }
 
-/// Runs each file once, up to the first that breaks the target. Files are run whole, unless `-max_len` says otherwise.
+/// Runs each file once, up to the first that breaks the target. Files are run whole, whatever `-max_len` says.
 fn run_files(mut args: FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
     flags.apply(&mut args);
     let sizes = args.corpus.iter().filter_map(|file| file.metadata().ok());
     let largest = sizes.map(|meta| meta.len()).max().unwrap_or(0);
     let standard = u64::from(Limits::STANDARD.input_bytes);
-    if largest > standard {
-        let max_len = &mut args.guest.limits.max_len;
-        *max_len = max_len.or(Some(largest.min(INPUT_BYTES_MAX)));
-    }
+    args.guest.limits.max_len = Some(largest.clamp(standard, INPUT_BYTES_MAX));
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
     let limits = limits(&args.guest, None)?;

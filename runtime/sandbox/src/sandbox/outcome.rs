@@ -180,12 +180,12 @@ pub(super) fn answered(answer: i32) -> Exit {
     }
 }
 
-/// Whether a run can end so because it was refused memory: it gives up, or uses what it did not get. A division by zero is
-/// a bug of its own.
+/// Whether a run can end so because it was refused memory: it gives up, by a trap or an exception, or uses what it did not get,
+/// in whatever way. Numbers that do not fit are a bug of their own.
 fn may_lack_memory(exit: Exit) -> bool {
-    use TrapKind::{NullReference, Other, OutOfBounds, Unreachable};
-    matches!(
-        exit,
-        Exit::Trap(Unreachable | OutOfBounds | NullReference | Other)
-    )
+    use TrapKind::{BadConversion, DivideByZero, IntegerOverflow};
+    match exit {
+        Exit::Trap(kind) => !matches!(kind, BadConversion | DivideByZero | IntegerOverflow),
+        _ => false,
+    }
 }

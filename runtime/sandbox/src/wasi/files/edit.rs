@@ -59,12 +59,15 @@ impl Files {
     /// Removes the empty directory at `place` and returns it, for [`Files::release`].
     pub(crate) fn remove_directory(&mut self, place: &Place<'_>, now: u64) -> Result<Ino, Errno> {
         let ino = place.existing()?;
-        self.directory(ino)?;
-        // `.` and `..` first: as on Linux.
-        let name = place.name.filter(|_| !place.dot).ok_or(Errno::Invalid)?;
-        if !self.directory(ino)?.is_empty() {
+        let is_empty = self.directory(ino)?.is_empty();
+        // As on Linux, in this order: `..` is not empty.
+        if place.dot {
+            return Err(Errno::Invalid);
+        }
+        if !is_empty {
             return Err(Errno::NotEmpty);
         }
+        let name = place.name.ok_or(Errno::Invalid)?;
         self.detach(place.directory, name, ino, now);
         Ok(ino)
     }
@@ -342,8 +345,11 @@ mod tests {
             let place = files.walk(ROOT, path.as_bytes())?;
             files.remove_directory(&place, 2)
         };
-        for path in ["empty/.", "empty/./", ".", "a/.", "a/.."] {
+        for path in ["empty/.", "empty/./", ".", "a/.", "a/../."] {
             assert_eq!(remove(&mut files, path), Err(Errno::Invalid), "{path}");
+        }
+        for path in ["a/..", "a/b/..", "a"] {
+            assert_eq!(remove(&mut files, path), Err(Errno::NotEmpty), "{path}");
         }
         assert_eq!(rename(&mut files, "a/.", "x"), Err(Errno::Busy));
         assert_eq!(rename(&mut files, "a", "empty/."), Err(Errno::Busy));
