@@ -15,17 +15,14 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 const ECHO: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The flag. What the process was told to ignore stays ignored, as by `nohup`.
+/// The flag. A terminal that goes away stays ignored where it was, as by `nohup`. Ctrl-C does not: shells have their background jobs
+/// ignore it, and whoever sends it to one means it, as with other fuzzers.
 ///
 /// Also makes a file size limit (`ulimit -f`) an error of the write instead of
 /// a signal that kills us.
 pub(super) fn interruption() -> Result<Arc<AtomicBool>> {
     let (is_first, is_second) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-    #[cfg(unix)]
-    let signals = [SIGINT, SIGTERM, libc::SIGHUP];
-    #[cfg(not(unix))]
-    let signals = [SIGINT, SIGTERM];
-    for signal in signals.into_iter().filter(|signal| !is_ignored(*signal)) {
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
         register_conditional_shutdown(signal, 130, Arc::clone(&is_second))?;
         register(signal, Arc::clone(&is_first))?;
     }
@@ -42,19 +39,20 @@ pub(super) fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(is_first)
 }
 
+/// The signal of a terminal that goes away, unless it is ignored.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "asks the system")]
-fn is_ignored(signal: libc::c_int) -> bool {
+fn hangup() -> Option<libc::c_int> {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: without a new action nothing changes; the old one is written to memory that is ours, and zeros are one.
     let action = unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr());
         action.assume_init()
     };
-    action.sa_sigaction == libc::SIG_IGN
+    (action.sa_sigaction != libc::SIG_IGN).then_some(libc::SIGHUP)
 }
 
 #[cfg(not(unix))]
-fn is_ignored(_: i32) -> bool {
-    false
+fn hangup() -> Option<i32> {
+    None
 }
