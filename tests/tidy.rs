@@ -15,6 +15,7 @@ const UNSAFE_FILES: &[&str] = &[
     "runtime/sandbox/src/pages/window/unshared.rs",
     "runtime/sandbox/src/memory.rs",
     "runtime/sandbox/src/cache.rs",
+    "runtime/src/cli/interruption.rs",
     "sdk/src/sys.rs",
     "sdk/src/entry.rs",
     "sdk/src/heap.rs",
