@@ -289,7 +289,7 @@ pub trait Guidance {
     fn end_batch(&mut self, _view: &View<'_>) {}
 
     /// Testcases that the guidance will not look up again, each told once, after a batch. Those that were kept for their size
-    /// alone ([`Reason::Smaller`](crate::corpus::Reason::Smaller)) leave the corpus then.
+    /// alone ([`Reason::Smaller`]) leave the corpus then.
     fn superseded(&mut self) -> Vec<TestcaseId> {
         Vec::new()
     }
