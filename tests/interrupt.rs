@@ -262,7 +262,7 @@ fn a_signal_and_its_echo_are_one() {
     }
 }
 
-/// What `nohup` had ignored stays ignored.
+/// A terminal that goes away ends nothing below `nohup`; Ctrl-C does.
 #[test]
 fn nohup_holds() {
     let campaign = Campaign::new();

@@ -13,6 +13,7 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 
 /// A signal this soon after the first one is the same once more: `timeout` sends one to the process and one to its group.
 const ECHO: Duration = Duration::from_millis(300);
+/// How often somebody looks whether there was one.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The flag. A terminal that goes away stays ignored where it was, as by `nohup`. Ctrl-C does not: shells have their background jobs
