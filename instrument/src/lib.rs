@@ -48,7 +48,7 @@ use walrus::{
     CodeTransform, CustomSection, FunctionId, FunctionKind, Module, ModuleConfig, ValType,
 };
 
-pub use cost::{COST_VERSION, CostModel};
+pub use cost::{COST_VERSION, CostModel, HOST_WORK};
 pub use error::InstrumentError;
 pub use executed::{Spent, executed, spent};
 pub use heap_functions::{HeapSupport, Text, heap_functions, heap_support};

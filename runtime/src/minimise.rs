@@ -145,6 +145,10 @@ impl Search<'_> {
     /// Replaces each byte by the simplest one for which the test still holds.
     fn simplify(&mut self) -> Result<()> {
         for index in 0..self.best.len() {
+            // Each candidate is a copy of the whole.
+            if self.is_spent() {
+                break;
+            }
             let current = self.best[index];
             let rank = SIMPLE
                 .iter()

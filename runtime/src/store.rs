@@ -233,7 +233,7 @@ impl Store {
     /// Writes the files of all testcases kept since it was called last. Not
     /// forced to disk: a checkpoint holds every input, and
     /// [`Store::restore_corpus`] writes what is missing.
-    pub fn write_corpus(&mut self) -> Result<()> {
+    fn write_corpus(&mut self) -> Result<()> {
         // First: by the log, whoever resumes knows that they are ours.
         self.events.flush()?;
         self.write_pending()?;
@@ -337,7 +337,7 @@ impl Store {
 
     /// Writes a finding's folder and forces it to disk. A folder of that name
     /// is left alone: it holds the first input with this key, and a repeated
-    /// campaign finds the same.
+    /// campaign finds the same. Of slow findings the costlier takes its place.
     pub fn keep_finding(&self, finding: &FindingFiles) -> Result<()> {
         finding.write(&self.root.join("tmp"), &self.root.join("findings"))
     }

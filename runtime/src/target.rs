@@ -254,15 +254,6 @@ impl Target {
 
     fn error(&self, error: &SandboxError) -> anyhow::Error {
         let path = show(Path::new(&self.module.path));
-        // Only this message has a second line: the stack of a failed set-up.
-        let text = error.to_string();
-        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-        let frames: Vec<&str> = rest.lines().map(str::trim).collect();
-        let at = if frames.is_empty() {
-            String::new()
-        } else {
-            format!(", at {}", frames.join(", "))
-        };
         let next = match error {
             SandboxError::Imports(_) => {
                 "the same command with --stub-imports, whose stubs trap when they are called"
@@ -270,7 +261,7 @@ impl Target {
             }
             _ => format!("sandglass inspect {}", quote(&self.module.path)),
         };
-        with_next(format!("{path}: {first}{at}"), next)
+        with_next(format!("{path}: {error}"), next)
     }
 }
 

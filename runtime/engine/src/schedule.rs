@@ -94,7 +94,8 @@ impl Queue {
     }
 
     /// Whether a testcase is favored, as of the last call of `next`.
-    pub fn is_favored(&self, id: TestcaseId) -> bool {
+    #[cfg(test)]
+    fn is_favored(&self, id: TestcaseId) -> bool {
         self.entries[id.index()].favored
     }
 

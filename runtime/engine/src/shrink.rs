@@ -187,7 +187,7 @@ fn complexity(node: &ChoiceNode) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::{Drawing, Role, Source};
+    use crate::choice::{ChoiceNode, Domain, Drawing, Role, Source};
     use crate::rng::Rng;
     use std::convert::Infallible;
 
@@ -207,6 +207,26 @@ mod tests {
             assert!(is_simpler(&full(pair[0]), &full(pair[1])), "{pair:?}");
         }
         assert!(is_simpler(&ChoiceSequence::default(), &int(0, 9, 0)));
+    }
+
+    /// What holds for every positive number has no least one: the search comes near nought, and ends.
+    #[test]
+    fn fractions_without_a_least_one_end() {
+        for value in [0.6, 1e-310, f64::MIN_POSITIVE] {
+            let mut drawing = Drawing::new(Source::Fresh(Rng::new(0)), 100);
+            drawing
+                .draw(0, Role::Value, Domain::float(0.0, 1.0))
+                .unwrap();
+            let mut choices = drawing.finish();
+            choices.nodes[0].value = f64::to_bits(value);
+            let mut test = |choices: &ChoiceSequence| -> Result<_, Infallible> {
+                let is_positive = |node: &ChoiceNode| f64::from_bits(node.value) > 0.0;
+                let holds = choices.nodes.first().is_some_and(is_positive);
+                Ok(holds.then(|| choices.clone()))
+            };
+            let Ok(shrunk) = shrink(choices, 100_000, &mut test);
+            assert!(shrunk.is_minimal, "{value}");
+        }
     }
 
     #[test]

@@ -28,14 +28,14 @@ pub enum SandboxError {
     #[error("cannot be instantiated: {0}")]
     Instantiate(String),
     /// A set-up function did not run to completion.
-    #[error("{function} failed before the first run: {reason}{}", if .stack.is_empty() { String::new() } else { format!("\n{}", .stack) })]
+    #[error("{function} failed before the first run: {reason}{details}")]
     Setup {
         /// Which one.
         function: String,
         /// How it ended.
         reason: String,
-        /// Where, as printed frames.
-        stack: String,
+        /// Where, and what it wrote last, for the same line.
+        details: String,
     },
     /// There is no room for the input.
     #[error(

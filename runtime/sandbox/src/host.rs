@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sandglass_abi as abi;
 use sandglass_engine::{CompareText, Exit, TrapKind};
-use sandglass_instrument::{HOST_MODULE, ProbeMap, layout};
+use sandglass_instrument::{HOST_MODULE, HOST_WORK, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
@@ -304,7 +304,7 @@ fn call_wasi(caller: &mut Caller<'_, Host>, id: FunctionId, args: &[u64]) -> was
         heap_calls::name_frame(caller, kind);
         return Err(caller.data_mut().end(Exit::Memory(kind), 0));
     }
-    if host.charge(1 + cost + (host.system.work() >> 3)) {
+    if host.charge(u64::from(HOST_WORK) + cost + (host.system.work() >> 3)) {
         return Err(host.end(Exit::Hang, 0));
     }
     match answer {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sandglass_abi as abi;
 use sandglass_engine::{Exit, TrapKind};
 use sandglass_instrument::layout;
+use sandglass_instrument::printable::printable_bytes;
 use wasmtime::Val;
 
 use crate::blocks::Blocks;
@@ -48,6 +49,9 @@ const HEAP_ROOM_MEMORY_BYTES: u64 = 64 << 20;
 
 /// Elements to which a table may grow; as many as a module may begin with.
 const TABLE_ELEMENTS_MAX: usize = 1_000_000;
+
+/// Of what a guest wrote before it failed, the last lines of each stream that are shown.
+const LINES_SHOWN: usize = 5;
 
 /// Everything before the snapshot.
 pub(crate) struct Setup<'a> {
@@ -180,11 +184,18 @@ impl Setup<'_> {
                     exit => exit.kind().to_string(),
                 };
                 let frames = stack(&error, self.program);
-                let stack = frames.iter().map(|frame| match frame.offset {
-                    Some(offset) => format!("  function {} at {offset:#x}", frame.function),
-                    None => format!("  function {}", frame.function),
+                let frames = frames.iter().map(|frame| match frame.offset {
+                    Some(offset) => format!("function {} at {offset:#x}", frame.function),
+                    None => format!("function {}", frame.function),
                 });
-                let stack = stack.collect::<Vec<_>>().join("\n");
+                let system = &live.store.data().system;
+                let written = [system.stdout(), system.stderr()];
+                let details = listed(", at ", ", ", frames)
+                    + &listed(
+                        "; it wrote: ",
+                        " / ",
+                        written.into_iter().flat_map(last_lines),
+                    );
                 let function = if name == "__sandglass_init" {
                     "the start function or a data segment".into()
                 } else {
@@ -193,7 +204,7 @@ impl Setup<'_> {
                 Err(SandboxError::Setup {
                     function,
                     reason,
-                    stack,
+                    details,
                 })
             }
         }
@@ -271,5 +282,24 @@ impl Setup<'_> {
         let memory = live.regions.first();
         let fits = memory.is_some_and(|memory| end <= memory.size() as u64);
         fits.then_some(address).ok_or_else(no_room)
+    }
+}
+
+/// The last lines of what a guest wrote, fit for a terminal.
+fn last_lines(written: &[u8]) -> impl Iterator<Item = String> {
+    let lines = written.trim_ascii_end().split(|byte| *byte == b'\n');
+    let mut last: Vec<_> = (lines.rev().take(LINES_SHOWN))
+        .map(printable_bytes)
+        .collect();
+    last.retain(|line| !line.is_empty());
+    last.into_iter().rev()
+}
+
+/// The items after `before`, or nothing if there are none.
+fn listed(before: &str, between: &str, items: impl Iterator<Item = String>) -> String {
+    let items: Vec<_> = items.collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("{before}{}", items.join(between)),
     }
 }

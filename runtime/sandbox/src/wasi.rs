@@ -246,7 +246,8 @@ impl System {
         }
     }
 
-    /// How many bytes the last call copied or cleared, for charging the guest by size.
+    /// How many bytes the last call copied or cleared, and what it did beside that in terms of those, for charging the
+    /// guest: eight cost one unit of fuel.
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -49,6 +49,14 @@ impl Object {
         self.defined.contains(name)
     }
 
+    /// Whether it defines a C++ function of this name, which C does not call by it.
+    pub fn mangles(&self, name: &str) -> bool {
+        let start = format!("_Z{}{name}", name.len());
+        self.defined
+            .iter()
+            .any(|defined| defined.starts_with(&start))
+    }
+
     /// Whether it calls or reads this of another object.
     pub fn needs(&self, name: &str) -> bool {
         self.undefined.contains(name)

@@ -22,6 +22,9 @@ use crate::error::{io, show, with_next};
 /// memory that the harness could have allocated itself.
 const ALLOCATOR: &[&str] = &["malloc", "free"];
 
+/// What compilers call `main`, with and without arguments.
+const MAIN: &[&str] = &["main", "__main_argc_argv", "__main_void", "__original_main"];
+
 /// What a file is, by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -118,6 +121,8 @@ impl Sources {
         }
         let mut linked = Vec::new();
         let mut objects = Vec::new();
+        // Archives, and objects with link time optimisation, may define anything.
+        let mut is_known = true;
         // What came compiled may check on its own: Zig does so unless a build is optimised.
         let mut checks = is_checked;
         for (index, (path, kind)) in self.files.iter().enumerate() {
@@ -131,7 +136,9 @@ impl Sources {
             };
             let bytes = fs::read(&object).map_err(|e| io(&object, "read", &e))?;
             checks |= object::checks(&bytes);
-            objects.push((path, Object::parse(&bytes).unwrap_or_default()));
+            let parsed = Object::parse(&bytes);
+            is_known &= parsed.is_some();
+            objects.push((path, parsed.unwrap_or_default()));
             linked.push(object);
         }
         for (path, object) in &objects {
@@ -150,19 +157,27 @@ impl Sources {
             linked.push(longjmp_tag(&compiler, work.path())?);
         }
         let defines = |name: &str| objects.iter().any(|(_, object)| object.defines(name));
-        let optional = OPTIONAL_EXPORTS.iter().filter(|name| defines(name));
         let draws = DRAWING.iter().any(|name| defines(name));
-        // What is not defined may be in an archive, or the linker says that it is missing.
-        let entry = (!draws || defines(ENTRY)).then_some(&ENTRY);
-        let exports = entry.into_iter().chain(ALLOCATOR).chain(optional);
         let mut command = compiler.driver(self.language());
+        if is_known && !draws && !defines(ENTRY) {
+            // A program is a target as it is.
+            if !MAIN.iter().any(|name| defines(name)) {
+                return Err(self.no_harness(&objects));
+            }
+        } else {
+            // What is not defined may be in an archive, or the linker says that it is missing.
+            let entry = (!draws || defines(ENTRY)).then_some(&ENTRY);
+            let optional = OPTIONAL_EXPORTS.iter().filter(|name| defines(name));
+            let exports = entry.into_iter().chain(ALLOCATOR).chain(optional);
+            command
+                .arg("-mexec-model=reactor")
+                .args(exports.map(|name| format!("-Wl,--export={name}")));
+        }
         command
-            .arg("-mexec-model=reactor")
             .args(OPTIMISED)
             .args(flags)
             .args(compiler.link_flags())
             .arg(format!("-Wl,-z,stack-size={STACK_BYTES}"))
-            .args(exports.map(|name| format!("-Wl,--export={name}")))
             .args(&linked)
             .arg("-o")
             .arg(out);
@@ -170,6 +185,28 @@ impl Sources {
             &mut command,
             compiler.name(),
             &format!("link {}", show(out)),
+        )
+    }
+
+    /// Why there is nothing that could be called.
+    fn no_harness(&self, objects: &[(&PathBuf, Object)]) -> anyhow::Error {
+        let text = match objects.iter().find(|(_, object)| object.mangles(ENTRY)) {
+            Some((path, _)) => format!(
+                "{}: {ENTRY} is a C++ function, expected extern \"C\" before it",
+                show(path)
+            ),
+            None => format!(
+                "{}: no harness, expected sources that define {ENTRY}, or main",
+                show(&self.files[0].0)
+            ),
+        };
+        let language = match self.language() {
+            Language::C => "c",
+            Language::Cxx => "cpp",
+        };
+        with_next(
+            text,
+            format!("sandglass init {language} try    # an example"),
         )
     }
 

@@ -115,9 +115,9 @@ impl Clock {
     }
 }
 
-/// Reads `5s`, `2m`, `1h`, `250ms` or plain seconds.
+/// Reads `5s`, `2m`, `1h`, `1d`, `250ms` or plain seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let expected = || format!("`{text}` is no duration, expected a number with ms, s, m or h");
+    let expected = || format!("`{text}` is no duration, expected a number with ms, s, m, h or d");
     let split = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

@@ -187,7 +187,7 @@ pub struct LimitArgs {
     /// Memory of the guest [default: 256M]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Limits")]
     pub memory: Option<u64>,
-    /// Depth of calls [default: 10000]
+    /// Depth of calls, of functions that can recurse [default: 10000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub depth: Option<u32>,
     /// Bytes written to standard output and error [default: 1M]
@@ -624,7 +624,7 @@ fn parse_percent(text: &str) -> Result<u64, String> {
 /// One byte that may stand between cells.
 fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
-        b"\\t" => Ok(b'\t'),
+        b"\\t" | b"tab" => Ok(b'\t'),
         [byte] if ![b'\n', sandglass_abi::FLOW_SEPARATOR].contains(byte) => Ok(*byte),
         _ => Err(
             "expected one byte, as in ; or \\t, that separates neither rows nor data sets"

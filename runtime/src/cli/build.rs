@@ -72,7 +72,10 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
     let module = Module::read(&built.out, MEMORY_BYTES_MAX)?;
     let out = quote(&module.path);
     let entry = module.facts.target();
-    let is_target = matches!(entry, Ok(EntryKind::Reactor | EntryKind::Property));
+    let is_target = matches!(
+        entry,
+        Ok(EntryKind::Reactor | EntryKind::Property | EntryKind::Command)
+    );
     if !is_target && !module.has_generator() {
         return Err(with_next(
             format!("{}: built, but there is no harness in it", module.path),

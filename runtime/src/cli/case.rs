@@ -14,7 +14,7 @@ use super::args::{GuestArgs, SanitizeArg};
 use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
 use crate::export::bundle;
-use crate::inputs;
+use crate::inputs::{self, Input, Inputs};
 use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::store::read_record;
@@ -82,7 +82,11 @@ impl Case {
 /// Reads an input, choices, or the folder of a finding of this module.
 pub(super) fn read_case(path: &Path, module: &Module, guest: &GuestArgs) -> Result<Case> {
     if !path.is_dir() {
-        return read_file(path, guest);
+        let case = read_file(path, guest)?;
+        return match module.is_property() && case.choices.is_none() {
+            true => Err(not_choices(path)),
+            false => Ok(case),
+        };
     }
     if !path.join("finding.json").exists() {
         bail!(
@@ -160,13 +164,28 @@ fn read_choices(path: &Path, bytes: &[u8]) -> Result<Option<ChoiceSequence>> {
 
 /// The choices that a property takes. Errs if the file has none, or damaged ones.
 pub(super) fn expect_choices(path: &Path, bytes: &[u8]) -> Result<ChoiceSequence> {
-    let missing = || {
-        anyhow!(
-            "{}: not choices, and a property gets no bytes; expected a file of a campaign's choices/",
-            show(path)
-        )
-    };
-    read_choices(path, bytes)?.ok_or_else(missing)
+    read_choices(path, bytes)?.ok_or_else(|| not_choices(path))
+}
+
+fn not_choices(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{}: not choices, and a property gets no bytes; expected a file of a campaign's choices/",
+        show(path)
+    )
+}
+
+/// Reads folders of inputs for a verb that takes bytes alone. Errs, beside what reading does, if there are choices among
+/// them: run as bytes they would be inputs that nobody meant.
+pub(super) fn read_bytes(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
+    let read = inputs::read_all(paths, input_bytes_max)?;
+    let is_choices = |input: &&Input| input.bytes.starts_with(format!("{HEADER}\n").as_bytes());
+    match read.inputs.iter().find(is_choices) {
+        None => Ok(read),
+        Some(input) => Err(with_next(
+            format!("{}: choices, expected inputs of bytes", show(&input.path)),
+            "the same command with the corpus/ of that campaign",
+        )),
+    }
 }
 
 /// The target and limits of a case: the record's, unless flags say otherwise.

@@ -9,7 +9,7 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
-use super::case::{CHOICES_BYTES_MAX, expect_choices};
+use super::case::{CHOICES_BYTES_MAX, expect_choices, read_bytes};
 use crate::check::known::findings;
 use crate::config::{default_folder, options, reset, wanted_limits};
 use crate::cover::json::{self, Ran};
@@ -45,7 +45,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let paths = with_findings(&corpus, is_property)?;
     let read = match is_property {
         true => inputs::read_seeds(&paths, "choices", CHOICES_BYTES_MAX)?,
-        false => inputs::read_all(&paths, u64::from(limits.input_bytes))?,
+        false => read_bytes(&paths, u64::from(limits.input_bytes))?,
     };
     if read.inputs.is_empty() {
         bail!(

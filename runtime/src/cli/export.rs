@@ -14,7 +14,8 @@ use sandglass_instrument::accept::EntryKind;
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{GuestArgs, LimitArgs};
-use super::case::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_bytes, read_case};
+use super::profile::refuse_property;
 use crate::config::{require_empty, wanted_limits};
 use crate::corpora::{self, Tool};
 use crate::error::{exit_code, io, printable, show, with_next};
@@ -251,7 +252,9 @@ fn bundle(
 
 fn corpus(args: &ExportArgs, tool: Tool) -> Result<u8> {
     let limits = wanted_limits(&args.guest.limits)?.limits;
-    let read = inputs::read_all(&args.files, limits.input_bytes.into())?;
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    refuse_property(&module, &args.target)?;
+    let read = read_bytes(&args.files, limits.input_bytes.into())?;
     let out = args.out.as_ref().expect("clap asks for it");
     require_empty(out)?;
     let mut sink = Sink::stdout();

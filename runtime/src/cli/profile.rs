@@ -9,12 +9,12 @@ use anyhow::{Result, anyhow};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
-use super::case::{Case, exact_for, read_case};
+use super::case::{Case, exact_for, read_bytes, read_case};
 use super::perf;
 use crate::config::{cost_model, options, reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
-use crate::inputs::{self, Input};
+use crate::inputs::Input;
 use crate::perun::PerunFiles;
 use crate::profile::campaign::{Campaign, campaign};
 use crate::profile::html::{Change, Page, html};
@@ -268,7 +268,7 @@ fn no_inputs_to_profile(path: &Path) -> anyhow::Error {
 fn read_any(path: &Path, module: &Module, guest: &GuestArgs) -> Result<(Vec<Input>, Vec<String>)> {
     if is_folder_of_inputs(path) {
         let limits = wanted_limits(&guest.limits)?.limits;
-        let read = inputs::read_all(&[path.to_owned()], u64::from(limits.input_bytes))?;
+        let read = read_bytes(&[path.to_owned()], u64::from(limits.input_bytes))?;
         return Ok((read.inputs, read.warnings));
     }
     let case = read_case(path, module, guest)?;

@@ -168,7 +168,7 @@ fn tell(heard: &Heard, selected: &Selected, config: &Config, out: &Path) {
     kept.dedup();
     let [all, covered] = selected.covered;
     sink.line(&format!(
-        "{}: {} of {} in {} cover {} of the {} that {} cover, after {}",
+        "{}: {} of {} in {} cover {} of the {} that {} covered, after {}",
         show(out),
         number(kept.len() as u64),
         plural(heard.rows.iter().sum(), "row"),

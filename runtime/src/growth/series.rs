@@ -13,7 +13,7 @@ use sandglass_instrument::symbols::Frame;
 use sandglass_sandbox::Limits;
 
 /// Consecutive members: enough for a period of 16 bytes and a slope.
-pub const CONSECUTIVE: u64 = 64;
+const CONSECUTIVE: u64 = 64;
 
 /// Doublings after them.
 const DOUBLINGS: u32 = 8;

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Bytes of a request: browsers send less than two thousand.
-pub const HEAD_BYTES_MAX: usize = 8 << 10;
+const HEAD_BYTES_MAX: usize = 8 << 10;
 
 /// Headers of a request.
 const HEADERS_MAX: usize = 64;

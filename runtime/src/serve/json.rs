@@ -21,7 +21,7 @@ pub const FORMAT: u32 = 1;
 const FINDINGS_MAX: usize = 200;
 
 /// Parts of the time that have a rate.
-pub const RATES_MAX: u64 = 120;
+const RATES_MAX: u64 = 120;
 
 /// All that is served.
 #[derive(Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! Curves of a campaign of any length in a bounded number of samples.
 
 /// Samples that are kept, at least half of them once there were so many: more than a chart is wide.
-pub const SAMPLES_MAX: usize = 1_024;
+const SAMPLES_MAX: usize = 1_024;
 
 /// How a campaign stood at some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

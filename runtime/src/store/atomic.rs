@@ -65,7 +65,7 @@ pub fn write_plain(path: &Path, bytes: &[u8], durability: Durability) -> Result<
 }
 
 /// Forces the names in a folder to disk.
-pub fn sync_folder(path: &Path) -> Result<()> {
+fn sync_folder(path: &Path) -> Result<()> {
     // There a folder cannot be opened as a file, and its names are kept by the journal.
     if cfg!(windows) {
         return Ok(());

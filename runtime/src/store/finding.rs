@@ -38,7 +38,7 @@ pub const VERSION: u32 = 1;
 pub struct FindingRecord {
     /// Version of this record.
     pub version: u32,
-    /// `trap`, `hang`, `stack-overflow`, `oom`, `harness-error` or `slow`.
+    /// `trap`, `memory`, `hang`, `stack-overflow`, `oom`, `slow`, `harness-error`, `bad-draw` or `generator`.
     pub kind: String,
     /// What tells this bug from others of its kind, 16 hexadecimal digits.
     pub key: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::strings::Strings;
 use super::{ChoicePlan, Drawing};
 
-/// Inputs that are remembered at most; then the older half is forgotten, 8 bytes each.
+/// Inputs that are remembered at most, 8 bytes each; of so many the older half is forgotten.
 const KNOWN_MAX: usize = 1 << 18;
 
 /// Runs of the generator beyond a trial's first one, at most.
@@ -20,14 +20,20 @@ const TRIES_MAX: u32 = 8;
 /// Hashes of inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
+    young: Generation,
+    /// What was young before, to be forgotten when the young ones are half of all that may be.
+    old: Generation,
+}
+
+/// Hashes that came at about one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Generation {
     /// Each ascending, none of them empty, each more than twice as long as the next.
     runs: Vec<Arc<Vec<u64>>>,
 }
 
-impl Known {
-    /// Adds the hashes of a batch's inputs.
-    pub fn extend(&mut self, mut hashes: Vec<u64>) {
-        hashes.retain(|&hash| !self.has(hash));
+impl Generation {
+    fn extend(&mut self, mut hashes: Vec<u64>) {
         while let Some(last) = self.runs.pop_if(|run| run.len() <= 2 * hashes.len()) {
             hashes.extend_from_slice(&last);
         }
@@ -37,24 +43,40 @@ impl Known {
         hashes.sort_unstable();
         hashes.dedup();
         self.runs.push(Arc::new(hashes));
-        if self.len() > KNOWN_MAX {
-            self.runs.remove(0);
+    }
+
+    fn len(&self) -> usize {
+        self.runs.iter().map(|run| run.len()).sum()
+    }
+
+    fn has(&self, hash: u64) -> bool {
+        (self.runs.iter()).any(|run| run.binary_search(&hash).is_ok())
+    }
+}
+
+impl Known {
+    /// Adds the hashes of a batch's inputs.
+    pub fn extend(&mut self, mut hashes: Vec<u64>) {
+        hashes.retain(|&hash| !self.has(hash));
+        self.young.extend(hashes);
+        if self.young.len() > KNOWN_MAX / 2 {
+            self.old = std::mem::take(&mut self.young);
         }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.runs.iter().map(|run| run.len()).sum()
+        self.young.len() + self.old.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.len() == 0
     }
 
     /// Whether an input has this hash.
     pub fn has(&self, hash: u64) -> bool {
-        (self.runs.iter()).any(|run| run.binary_search(&hash).is_ok())
+        self.young.has(hash) || self.old.has(hash)
     }
 }
 
@@ -126,7 +148,7 @@ mod tests {
         for n in 0..3000 {
             assert_eq!(known.has(n), n % 10 < n / 10 % 7, "{n}");
         }
-        let lengths: Vec<usize> = known.runs.iter().map(|run| run.len()).collect();
+        let lengths: Vec<usize> = known.young.runs.iter().map(|run| run.len()).collect();
         assert!(lengths.is_sorted_by(|a, b| *a > 2 * *b), "{lengths:?}");
     }
 
@@ -135,8 +157,10 @@ mod tests {
         let mut known = Known::default();
         for n in 0..8 * KNOWN_MAX as u64 / 1000 {
             known.extend((0..1000).map(|i| n * 1000 + i).collect());
-            assert!(known.len() <= KNOWN_MAX);
-            assert!(known.has(n * 1000 + 999), "{n}");
+            assert!(known.len() <= KNOWN_MAX + 1000);
+            // Never more than the older half.
+            let young = (n * 1000).saturating_sub(KNOWN_MAX as u64 / 2 - 1000);
+            assert!(known.has(young) && known.has(n * 1000 + 999), "{n}");
         }
         assert!(!known.has(0));
         assert!(known.len() > KNOWN_MAX / 4, "{}", known.len());

@@ -47,6 +47,10 @@ impl Cell {
     }
 }
 
+/// Actions that are learnt of at most, of all states together: some 150 bytes each. What comes later is drawn as in a state
+/// that was never seen. The published code has no bound.
+const CELLS_MAX: usize = 1 << 23;
+
 /// One choice of an episode: learner, state, action.
 pub type Step = (u32, u64, u64);
 
@@ -55,26 +59,33 @@ pub type Step = (u32, u64, u64);
 pub struct Table {
     /// By learner and state: actions that were taken, in the order of their values as bits.
     cells: BTreeMap<(u32, u64), Vec<Cell>>,
+    /// Actions of all states.
+    len: usize,
 }
 
 impl Table {
     /// Credits a reward to each step of an episode.
     pub fn learn(&mut self, episode: &[Step], reward: i64) {
         for &(learner, state, action) in episode {
+            if self.len == CELLS_MAX && !self.cells.contains_key(&(learner, state)) {
+                continue;
+            }
             let cells = self.cells.entry((learner, state)).or_default();
             match cells.binary_search_by_key(&action, |cell| cell.action) {
                 Ok(at) => {
                     cells[at].sum += reward;
                     cells[at].count += 1;
                 }
-                Err(at) => cells.insert(
-                    at,
-                    Cell {
+                Err(_) if self.len == CELLS_MAX => {}
+                Err(at) => {
+                    self.len += 1;
+                    let cell = Cell {
                         action,
                         sum: reward,
                         count: 1,
-                    },
-                ),
+                    };
+                    cells.insert(at, cell);
+                }
             }
         }
     }

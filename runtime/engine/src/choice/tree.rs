@@ -6,6 +6,7 @@
 //! nothing else, where bytes would shift, and no place in the generator's code needs to be known.
 //! What the record does not have is random, as in a trial from nothing.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -179,12 +180,6 @@ impl Tree {
     }
 }
 
-/// Whether what was chosen of one domain may be given to a draw from the other: a request for a known string draws a
-/// coin and a number at one site.
-fn is_alike(one: Domain, other: Domain) -> bool {
-    std::mem::discriminant(&one) == std::mem::discriminant(&other)
-}
-
 /// Answers draws from a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aligned {
@@ -195,7 +190,84 @@ pub struct Aligned {
     open: Vec<Option<usize>>,
     /// Whether the next draw belongs to the one before.
     follows: bool,
+    /// Tokens that were looked at for nothing.
+    passed: usize,
+    /// Made once those are many.
+    places: Option<Places>,
     rng: Rng,
+}
+
+/// Tokens looked at for nothing, times those of the tree, before there is an index: most generators ask for what comes next.
+const PASSED: usize = 4;
+
+/// Where the tokens of each kind are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Places {
+    /// By the end of the span that they are in themselves, and what they are: ascending.
+    by_span: BTreeMap<(usize, Sought), Vec<u32>>,
+}
+
+/// What is looked for in a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sought {
+    /// A span of this label.
+    Span(u32),
+    /// A choice at this site, of domains that are alike.
+    Choice(u32, u8),
+}
+
+impl Sought {
+    fn is(self, token: &Token) -> bool {
+        Sought::of(token) == Some(self)
+    }
+
+    fn of(token: &Token) -> Option<Sought> {
+        match token {
+            Token::Open { label, .. } => Some(Sought::Span(*label)),
+            Token::Choice { draw, .. } => Some(Sought::choice(draw)),
+            Token::Close => None,
+        }
+    }
+
+    /// What was chosen of one domain may be given to a draw from another of its kind only: a request for a known string
+    /// draws a coin and a number at one site.
+    fn choice(draw: &Draw) -> Sought {
+        let kind = match draw.domain {
+            Domain::Int { .. } => 0,
+            Domain::Bool { .. } => 1,
+            Domain::Float { .. } => 2,
+            Domain::Bytes { .. } => 3,
+        };
+        Sought::Choice(draw.site, kind)
+    }
+}
+
+impl Places {
+    fn of(tree: &Tree) -> Places {
+        let mut places = Places::default();
+        let mut open = vec![tree.tokens.len()];
+        for (at, token) in tree.tokens.iter().enumerate() {
+            if let (Some(end), Some(sought)) = (open.last(), Sought::of(token)) {
+                let of = places.by_span.entry((*end, sought)).or_default();
+                of.push(at as u32);
+            }
+            match token {
+                Token::Open { close, .. } => open.push(*close as usize),
+                Token::Close => {
+                    open.pop();
+                }
+                Token::Choice { .. } => {}
+            }
+        }
+        places
+    }
+
+    /// The first from `at` on, in the span that ends at `end`.
+    fn find(&self, end: usize, sought: Sought, at: usize) -> Option<usize> {
+        let places = self.by_span.get(&(end, sought))?;
+        let next = places.partition_point(|place| (*place as usize) < at);
+        places.get(next).map(|place| *place as usize)
+    }
 }
 
 impl Aligned {
@@ -212,6 +284,8 @@ impl Aligned {
             at: 0,
             open: Vec::new(),
             follows: false,
+            passed: 0,
+            places: None,
             rng,
         }
     }
@@ -237,24 +311,40 @@ impl Aligned {
         })
     }
 
+    /// The next of these in the innermost span itself.
+    fn find(&mut self, sought: Sought) -> Option<(usize, Token)> {
+        if let Some(places) = &self.places {
+            let at = places.find(self.end()?, sought, self.at)?;
+            return Some((at, self.tree.tokens[at]));
+        }
+        let mut passed = 0;
+        let found = self.ahead().find(|(_, token)| {
+            passed += 1;
+            sought.is(token)
+        });
+        self.passed += passed;
+        if self.passed > PASSED * self.tree.tokens.len() {
+            self.places = Some(Places::of(&self.tree));
+        }
+        found
+    }
+
     /// Answers a draw with the choice that was made there, or a new one.
     pub fn answer(&mut self, draw: &Draw, payload: &mut Vec<u8>) -> Answer {
-        let reach = if self.follows { 1 } else { usize::MAX };
-        self.follows = false;
-        let found = self
-            .ahead()
-            .take(reach)
-            .find_map(|(at, token)| match token {
-                Token::Choice {
-                    draw: old,
-                    value,
-                    bytes,
-                } if old.site == draw.site && is_alike(old.domain, draw.domain) => {
-                    Some((at, old, value, bytes))
-                }
-                _ => None,
-            });
-        let Some((at, old, value, from)) = found else {
+        let sought = Sought::choice(draw);
+        let found = match std::mem::take(&mut self.follows) {
+            true => (self.ahead().next()).filter(|(_, token)| sought.is(token)),
+            false => self.find(sought),
+        };
+        let Some((
+            at,
+            Token::Choice {
+                draw: old,
+                value,
+                bytes: from,
+            },
+        )) = found
+        else {
             return fresh(draw.domain, &mut self.rng, payload);
         };
         self.at = at + 1;
@@ -287,8 +377,7 @@ impl Aligned {
 
     /// Learns that a span was opened.
     pub fn open(&mut self, wanted: u32) {
-        let is_it = |&(_, token): &(usize, Token)| matches!(token, Token::Open { label, .. } if label == wanted);
-        let found = self.ahead().find(is_it);
+        let found = self.find(Sought::Span(wanted));
         if let Some((at, Token::Open { close, .. })) = found {
             self.at = at + 1;
             self.open.push(Some(close as usize));
@@ -374,6 +463,37 @@ mod tests {
         assert_eq!(again(&tree, LIST), values);
         let spans: Vec<_> = tree.spans().collect();
         assert_eq!(spans, [(7, 1..4), (7, 4..11), (8, 6..10)]);
+    }
+
+    /// Once much was looked at for nothing there is an index, which finds the same.
+    #[test]
+    fn an_index_finds_what_a_scan_finds() {
+        let mut rng = Rng::new(3);
+        let mut acts = || -> Vec<Act> {
+            let mut depth = 0;
+            let act = |_| match rng.below(4) {
+                0 => {
+                    depth += 1;
+                    Open(rng.below(3) as u32)
+                }
+                1 if depth > 0 => {
+                    depth -= 1;
+                    Close
+                }
+                _ => At(rng.below(5) as u32),
+            };
+            (0..200).map(act).collect()
+        };
+        for _ in 0..50 {
+            let (_, tree) = recorded(&acts());
+            let mut indexed = Aligned::new(tree.clone(), Rng::new(9));
+            indexed.places = Some(Places::of(&tree));
+            let asked = acts();
+            assert_eq!(
+                run(Source::Aligned(indexed), &asked).0,
+                again(&tree, &asked)
+            );
+        }
     }
 
     /// An optional draw or span that comes or goes moves nothing else.

@@ -1,7 +1,7 @@
 //! What a worker needs to decide, by itself, whether a trial deserves detail.
 //!
-//! A worker holds a copy as of the planning of its batch. What has been seen only grows, so a copy
-//! that is older reports too much and never too little.
+//! A worker holds a copy as of the planning of its batch. Of what has been seen, which only
+//! grows, a copy that is older reports too much and never too little; of slow trials, whose limit falls, it may miss some.
 
 use serde::{Deserialize, Serialize};
 

@@ -28,11 +28,14 @@ const TRIALS_MAX: u32 = 64;
 /// that could be spent on trials. Both chosen by trying.
 const RECORDS_MAX: u32 = 1 << 14;
 
+/// Bytes of all nearest inputs together, each counted once: comparisons and inputs can both be large. What no longer fits is not kept.
+const BYTES_MAX: usize = 64 << 20;
+
 /// A site of which another campaign takes care has a turn for so many of one's own, times the number of campaigns.
 const OTHERS: u32 = 4;
 
 /// The run that came nearest to satisfying one comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Nearest {
     /// Children planned since it came this near.
     tries: u32,
@@ -42,8 +45,70 @@ pub(super) struct Nearest {
     pub(super) bytes: Arc<[u8]>,
 }
 
+impl Nearest {
+    /// Where the input lies, and its length: to tell those that are shared, never to order them.
+    fn identity(&self) -> (usize, usize) {
+        (self.bytes.as_ptr().addr(), self.bytes.len())
+    }
+}
+
+/// [`Climbs`] with each input once.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    ranks: Vec<u32>,
+    /// In the order of the first sites that have them.
+    inputs: Vec<Arc<[u8]>>,
+    /// By site: tries, testcase, and which input.
+    open: Vec<(u32, u32, TestcaseId, u32)>,
+    records: u32,
+}
+
+impl From<Climbs> for Stored {
+    fn from(climbs: Climbs) -> Stored {
+        let (mut inputs, mut seen) = (Vec::new(), BTreeMap::new());
+        let open = climbs.open.into_iter().map(|(site, nearest)| {
+            let input = *seen.entry(nearest.identity()).or_insert_with(|| {
+                inputs.push(nearest.bytes.clone());
+                inputs.len() as u32 - 1
+            });
+            (site, nearest.tries, nearest.parent, input)
+        });
+        Stored {
+            open: open.collect(),
+            ranks: climbs.ranks,
+            inputs,
+            records: climbs.records,
+        }
+    }
+}
+
+impl From<Stored> for Climbs {
+    fn from(stored: Stored) -> Climbs {
+        let open = stored
+            .open
+            .into_iter()
+            .filter_map(|(site, tries, parent, input)| {
+                let bytes = stored.inputs.get(input as usize)?.clone();
+                Some((
+                    site,
+                    Nearest {
+                        tries,
+                        parent,
+                        bytes,
+                    },
+                ))
+            });
+        Climbs {
+            open: open.collect(),
+            ranks: stored.ranks,
+            records: stored.records,
+        }
+    }
+}
+
 /// What is known of all comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub(super) struct Climbs {
     /// By site: rank of the least distance, `u32::MAX` if there was none; grows as needed. Most runs
     /// come nearer nowhere, so this is all that they read.
@@ -65,21 +130,28 @@ impl Climbs {
         if sites > self.ranks.len() {
             self.ranks.resize(sites, u32::MAX);
         }
-        // What was known before this run, of sites where it came nearer.
+        // How near this run came, of sites where that is nearer.
         let mut nearer = BTreeMap::new();
         for compare in &detail.compares {
-            let (rank, known) = (rank(compare), &mut self.ranks[compare.site as usize]);
-            if rank < *known {
-                nearer.entry(compare.site).or_insert(*known);
-                *known = rank;
+            let rank = rank(compare);
+            if rank < self.ranks[compare.site as usize] {
+                let nearest = nearer.entry(compare.site).or_insert(rank);
+                *nearest = rank.min(*nearest);
             }
         }
         if nearer.is_empty() {
             return false;
         }
+        let has_room = self.held_bytes() + detail.input.len() <= BYTES_MAX;
         let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
-        for site in nearer.keys() {
-            if self.ranks[*site as usize] == 0 {
+        let mut is_nearer = false;
+        for (site, rank) in &nearer {
+            if *rank > 0 && !has_room {
+                continue;
+            }
+            let known = std::mem::replace(&mut self.ranks[*site as usize], *rank);
+            is_nearer |= known != u32::MAX;
+            if *rank == 0 {
                 self.open.remove(site);
             } else {
                 let nearest = Nearest {
@@ -90,7 +162,17 @@ impl Climbs {
                 self.open.insert(*site, nearest);
             }
         }
-        nearer.values().any(|known| *known != u32::MAX)
+        is_nearer
+    }
+
+    /// Bytes of the nearest inputs, of which sites share many.
+    fn held_bytes(&self) -> usize {
+        let at_most = self.open.values().map(|nearest| nearest.bytes.len()).sum();
+        if at_most <= BYTES_MAX / 2 {
+            return at_most;
+        }
+        let distinct: BTreeMap<_, _> = self.open.values().map(Nearest::identity).collect();
+        distinct.values().sum()
     }
 
     /// The nearest input of a site not satisfied yet: the one with the fewest tries. Campaigns that meet divide the sites
@@ -160,6 +242,49 @@ mod tests {
         assert_eq!(rank_of(0xffff_ffff, 1), 2);
         assert!(rank_of(0, 1000) > rank_of(0, 500));
         assert_eq!(rank_of(0, 1000), rank_of(0, 1001));
+    }
+
+    /// What sites share is stored once, and shared again when it is read.
+    #[test]
+    fn an_input_is_stored_once() {
+        let mut climbs = Climbs::default();
+        let compares = (0..100).map(|site| Compare {
+            site,
+            ..run(0, 1, 9).compares[0]
+        });
+        let detail = Detail {
+            input: vec![7; 10_000],
+            compares: compares.collect(),
+            ..Detail::default()
+        };
+        climbs.learn(TestcaseId(0), &detail);
+        let config = bincode::config::standard();
+        let write = |climbs: &Climbs| bincode::serde::encode_to_vec(climbs, config).unwrap();
+        let stored = write(&climbs);
+        assert!(stored.len() < 12_000, "{}", stored.len());
+        let (read, _) = bincode::serde::decode_from_slice::<Climbs, _>(&stored, config).unwrap();
+        assert_eq!(read, climbs);
+        assert_eq!(write(&read), stored);
+    }
+
+    /// Beyond the limit nothing is kept, and nothing is taken for nearer; what satisfies a comparison still counts.
+    #[test]
+    fn large_inputs_are_not_kept_without_end() {
+        let mut climbs = Climbs::default();
+        let large = |site: u32, left: u64| {
+            let mut detail = run(0, left, 9);
+            detail.input = vec![site as u8; 1 << 20];
+            detail.compares[0].site = site;
+            detail
+        };
+        for site in 0..100 {
+            climbs.learn(TestcaseId(0), &large(site, 1));
+        }
+        assert_eq!(climbs.open.len(), BYTES_MAX >> 20);
+        assert!(!climbs.learn(TestcaseId(0), &large(3, 4)));
+        assert!(climbs.learn(TestcaseId(0), &large(3, 9)));
+        assert!(climbs.learn(TestcaseId(0), &large(4, 5)));
+        assert_eq!(climbs.open.len(), (BYTES_MAX >> 20) - 1);
     }
 
     #[test]

@@ -30,6 +30,10 @@ const REWARD_NEW: i64 = 20;
 const REWARD_KNOWN: i64 = 0;
 const REWARD_INVALID: i64 = -1;
 
+/// Valid inputs that are told from new ones, of some 30 bytes each; of a campaign with more all others count as known. The published
+/// code has no bound.
+const SEEN_MAX: usize = 1 << 24;
+
 /// The guidance `rlcheck`.
 pub static SPEC: Spec = Spec {
     name: "rlcheck",
@@ -141,7 +145,8 @@ impl Rlcheck {
                 hasher.update(&choices.payload);
             }
         }
-        if self.seen.insert(digest::short(hasher.finalize())) {
+        let hash = digest::short(hasher.finalize());
+        if self.seen.len() < SEEN_MAX && self.seen.insert(hash) {
             REWARD_NEW
         } else {
             REWARD_KNOWN

@@ -42,7 +42,7 @@ const SEED: &[u8] = b"some words,1\n";
 pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [] => Ok(b','),
-        b"tab" => Ok(b'\t'),
+        b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if *byte != ROW_END && *byte != SET_END => Ok(*byte),
         _ => Err(format!(
             "has the value `{text}`, expected one character or `tab`"
@@ -193,6 +193,7 @@ pub(super) mod tests {
     fn delimiters() {
         assert_eq!(delimiter(""), Ok(b','));
         assert_eq!(delimiter("tab"), Ok(b'\t'));
+        assert_eq!(delimiter("\\t"), Ok(b'\t'));
         assert_eq!(delimiter(";"), Ok(b';'));
         assert!(delimiter("\n").is_err() && delimiter("::").is_err());
     }

@@ -38,7 +38,7 @@ impl Pump {
     }
 
     /// One past the last repetition.
-    pub fn suffix_start(self) -> usize {
+    fn suffix_start(self) -> usize {
         self.start + self.count * self.fragment_bytes()
     }
 

@@ -6,7 +6,7 @@
 //! them begin at another row, and `@=ROW` means that row in all of them.
 
 /// The most tuples; and regions in all, ten times as many.
-pub const TUPLES_MAX: usize = 10_000;
+const TUPLES_MAX: usize = 10_000;
 
 /// A cell, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

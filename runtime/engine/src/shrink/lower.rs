@@ -134,8 +134,8 @@ pub(super) fn float<E>(search: &mut Search<'_, E>, at: usize) -> Result<(), E> {
 
 /// The steps in which a fraction of this size is searched: a power of two.
 pub(super) fn grain(value: f64) -> f64 {
-    // Without the bits behind the leading one.
-    f64::from_bits(value.abs().to_bits() >> 52 << 52) / FINE
+    // Without the bits behind the leading one. Next to nought that would be none, and a step that leads nowhere.
+    (f64::from_bits(value.abs().to_bits() >> 52 << 52) / FINE).max(f64::MIN_POSITIVE)
 }
 
 fn bytes<E>(search: &mut Search<'_, E>, at: usize, min: usize) -> Result<(), E> {

@@ -3,8 +3,13 @@
 //! Every address, length and count that comes from the guest is checked here before it is used.
 //! This module does not know whose memory it is; [`GuestMemory`] is all it asks for.
 
+use sandglass_instrument::HOST_WORK;
+
 use super::Stop;
 use super::abi::{Dialect, Errno};
+
+/// Work of looking up one name of a path: as much as another call.
+const NAME_WORK: u64 = 8 * HOST_WORK as u64;
 
 /// The memory of a guest, as the virtual system needs it.
 ///
@@ -84,7 +89,7 @@ pub(super) struct Call<'a> {
     memory: &'a mut dyn GuestMemory,
     pub(super) fuel: u64,
     pub(super) dialect: Dialect,
-    /// Bytes copied so far, for [`super::System::work`].
+    /// Work so far, for [`super::System::work`].
     pub(super) work: u64,
 }
 
@@ -145,7 +150,7 @@ impl<'a> Call<'a> {
         self.write(addr, &value.to_le_bytes())
     }
 
-    /// Reads a path into `out`. `NameTooLong` above 4096 bytes.
+    /// Reads a path into `out`, and charges for the look-up of each name in it. `NameTooLong` above 4096 bytes.
     pub(super) fn path(&mut self, addr: u32, bytes: u32, out: &mut Vec<u8>) -> Result<(), Errno> {
         if bytes > PATH_BYTES_MAX {
             return Err(Errno::NameTooLong);
@@ -153,7 +158,10 @@ impl<'a> Call<'a> {
         self.check(addr, u64::from(bytes))?;
         out.clear();
         out.resize(bytes as usize, 0);
-        Ok(self.read(addr, out)?)
+        self.read(addr, out)?;
+        let names = out.split(|byte| *byte == b'/').count() as u64;
+        self.work += names * NAME_WORK;
+        Ok(())
     }
 
     /// Reads an array of buffers into `out`, of which there are then at most 1024, all inside the

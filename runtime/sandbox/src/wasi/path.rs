@@ -313,6 +313,20 @@ mod tests {
     }
 
     #[test]
+    fn every_name_of_a_path_is_paid_for() {
+        let mut guest = Guest::new();
+        guest.system.set_input_file("a/b/c", b"").unwrap();
+        let mut work = |path: &str| {
+            let (addr, bytes) = guest.path(path);
+            guest.ok("path_filestat_get", &[3, 0, addr, bytes, OUT]);
+            guest.system.work() - bytes
+        };
+        let [one, three, winding] = [work("a"), work("a/b/c"), work("a/../a/b/c")];
+        assert!(three - one >= 2 * 8 * 32, "{one} {three}");
+        assert_eq!(winding - three, three - one);
+    }
+
+    #[test]
     fn a_removed_directory_takes_nothing() {
         let mut guest = Guest::new();
         let path = guest.path("dir");

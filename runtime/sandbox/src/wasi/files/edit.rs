@@ -241,7 +241,7 @@ impl Files {
     fn is_within(&mut self, inner: Ino, outer: Ino) -> bool {
         let mut here = inner;
         loop {
-            self.work += 1;
+            self.work += 8;
             if here == outer {
                 return true;
             }
