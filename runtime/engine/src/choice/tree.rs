@@ -474,13 +474,13 @@ mod tests {
             let act = |_| match rng.below(4) {
                 0 => {
                     depth += 1;
-                    Open(rng.below(3) as u32)
+                    Open(rng.below(3))
                 }
                 1 if depth > 0 => {
                     depth -= 1;
                     Close
                 }
-                _ => At(rng.below(5) as u32),
+                _ => At(rng.below(5)),
             };
             (0..200).map(act).collect()
         };
