@@ -288,10 +288,10 @@ impl Setup<'_> {
 /// The last lines of what a guest wrote, fit for a terminal.
 fn last_lines(written: &[u8]) -> impl Iterator<Item = String> {
     let lines = written.trim_ascii_end().split(|byte| *byte == b'\n');
-    let mut last: Vec<_> = (lines.rev().take(LINES_SHOWN))
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let last: Vec<_> = (lines.rev().take(LINES_SHOWN))
         .map(printable_bytes)
         .collect();
-    last.retain(|line| !line.is_empty());
     last.into_iter().rev()
 }
 

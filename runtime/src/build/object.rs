@@ -4,6 +4,12 @@ use std::collections::BTreeSet;
 
 use wasmparser::{KnownCustom, Linking, Parser, Payload, SymbolFlags, SymbolInfo};
 
+/// How archives begin.
+const ARCHIVE: &[u8] = b"!<arch>\n";
+
+/// How objects of link time optimisation begin.
+const BITCODE: &[u8] = b"BC\xc0\xde";
+
 /// The global symbols of one object file, by name.
 #[derive(Debug, Default)]
 pub struct Object {
@@ -42,6 +48,23 @@ impl Object {
         }
         object.undefined.extend(imports);
         Some(object)
+    }
+
+    /// Reads the objects of an archive, as one. Nothing, if it is no archive, or one with members of another kind.
+    pub fn parse_archive(bytes: &[u8]) -> Option<Object> {
+        let members = archived(bytes.strip_prefix(ARCHIVE)?);
+        let mut all = Object::default();
+        for member in members {
+            if member.starts_with(BITCODE) {
+                return None;
+            }
+            // What is no object either is the archive's own index, or its table of names.
+            if let Some(object) = Object::parse(member) {
+                all.defined.extend(object.defined);
+                all.undefined.extend(object.undefined);
+            }
+        }
+        Some(all)
     }
 
     /// Whether another object can call or read this of it.
@@ -89,7 +112,7 @@ impl Object {
 /// Whether anything in an object or an archive calls handlers of undefined behaviour.
 pub fn checks(bytes: &[u8]) -> bool {
     let checks = |bytes: &[u8]| Object::parse(bytes).is_some_and(|object| object.checks());
-    match bytes.strip_prefix(b"!<arch>\n") {
+    match bytes.strip_prefix(ARCHIVE) {
         Some(members) => archived(members).into_iter().any(checks),
         None => checks(bytes),
     }
@@ -126,6 +149,8 @@ mod tests {
     fn members_of_an_archive_are_looked_at() {
         let archive = support::archive(Some(&support::mutate()));
         assert_eq!(archived(&archive[8..]).len(), 3);
+        let object = Object::parse_archive(&archive).expect("it is one");
+        assert!(object.defines("LLVMFuzzerMutate") && Object::parse(&archive).is_none());
         assert!(!checks(&archive));
         assert!(archived(&archive[8..archive.len() - 1]).len() < 3);
         assert!(

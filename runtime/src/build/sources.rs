@@ -120,9 +120,9 @@ impl Sources {
             ours.extend(undefined::C_FLAGS.map(str::to_owned));
         }
         let mut linked = Vec::new();
-        let mut objects = Vec::new();
-        // Archives, and objects with link time optimisation, may define anything.
-        let mut is_known = true;
+        let (mut objects, mut archives) = (Vec::new(), Vec::new());
+        // Objects with link time optimisation may define anything, and so may what flags bring.
+        let mut is_known = !flags.iter().any(|flag| brings_code(flag));
         // What came compiled may check on its own: Zig does so unless a build is optimised.
         let mut checks = is_checked;
         for (index, (path, kind)) in self.files.iter().enumerate() {
@@ -137,7 +137,10 @@ impl Sources {
             let bytes = fs::read(&object).map_err(|e| io(&object, "read", &e))?;
             checks |= object::checks(&bytes);
             let parsed = Object::parse(&bytes);
-            is_known &= parsed.is_some();
+            match Object::parse_archive(&bytes) {
+                Some(archive) => archives.push(archive),
+                None => is_known &= parsed.is_some(),
+            }
             objects.push((path, parsed.unwrap_or_default()));
             linked.push(object);
         }
@@ -159,13 +162,19 @@ impl Sources {
         let defines = |name: &str| objects.iter().any(|(_, object)| object.defines(name));
         let draws = DRAWING.iter().any(|name| defines(name));
         let mut command = compiler.driver(self.language());
-        if is_known && !draws && !defines(ENTRY) {
-            // A program is a target as it is.
-            if !MAIN.iter().any(|name| defines(name)) {
+        // Of an archive a linker takes what is wanted.
+        let has = |name: &str| defines(name) || archives.iter().any(|of| of.defines(name));
+        let is_missing = !draws && !has(ENTRY);
+        if is_missing && objects.iter().any(|(_, object)| object.mangles(ENTRY)) {
+            return Err(self.no_harness(&objects));
+        }
+        if is_missing && is_known {
+            // A program is a target as it is; one that calls a harness is a driver of one.
+            if needs(ENTRY) || !MAIN.iter().any(|name| has(name)) {
                 return Err(self.no_harness(&objects));
             }
         } else {
-            // What is not defined may be in an archive, or the linker says that it is missing.
+            // What is not known may define it, or the linker says that it is missing.
             let entry = (!draws || defines(ENTRY)).then_some(&ENTRY);
             let optional = OPTIONAL_EXPORTS.iter().filter(|name| defines(name));
             let exports = entry.into_iter().chain(ALLOCATOR).chain(optional);
@@ -190,23 +199,24 @@ impl Sources {
 
     /// Why there is nothing that could be called.
     fn no_harness(&self, objects: &[(&PathBuf, Object)]) -> anyhow::Error {
-        let text = match objects.iter().find(|(_, object)| object.mangles(ENTRY)) {
-            Some((path, _)) => format!(
-                "{}: {ENTRY} is a C++ function, expected extern \"C\" before it",
-                show(path)
-            ),
-            None => format!(
+        if let Some((path, _)) = objects.iter().find(|(_, object)| object.mangles(ENTRY)) {
+            return with_next(
+                format!(
+                    "{}: {ENTRY} is a C++ function, expected extern \"C\" before it",
+                    show(path)
+                ),
+                "sandglass init cpp try    # an example",
+            );
+        }
+        with_next(
+            format!(
                 "{}: no harness, expected sources that define {ENTRY}, or main",
                 show(&self.files[0].0)
             ),
-        };
-        let language = match self.language() {
-            Language::C => "c",
-            Language::Cxx => "cpp",
-        };
-        with_next(
-            text,
-            format!("sandglass init {language} try    # an example"),
+            match self.language() {
+                Language::C => "sandglass init c try    # an example",
+                Language::Cxx => "sandglass init cpp try    # an example",
+            },
         )
     }
 
@@ -344,6 +354,12 @@ fn is_for(flag: &str, language: Language) -> bool {
     }
 }
 
+/// Whether a flag may bring functions that nobody has looked at: libraries, but for the C library's own, archives and objects.
+fn brings_code(flag: &str) -> bool {
+    let is_foreign = |name: &str| name != "m" && name != "c" && !name.starts_with("wasi-emulated-");
+    flag.strip_prefix("-l").is_some_and(is_foreign) || flag.ends_with(".a") || flag.ends_with(".o")
+}
+
 /// Refuses what throws: the C++ libraries that come with these compilers are
 /// built without exceptions, and a linker would only miss names.
 fn no_exceptions(path: &Path, object: &Object) -> Result<()> {
@@ -381,6 +397,20 @@ mod tests {
         assert!(!is_for("-std=gnu11", Language::Cxx));
         assert!(is_for("-DX=1", Language::C) && is_for("-DX=1", Language::Cxx));
         assert!(!is_for("-lm", Language::C));
+    }
+
+    #[test]
+    fn libraries_may_have_a_harness() {
+        assert!(
+            ["-lharb", "lib/libharb.a", "a.o"]
+                .iter()
+                .all(|flag| brings_code(flag))
+        );
+        assert!(
+            !["-lm", "-lwasi-emulated-signal", "-L.", "-O2"]
+                .iter()
+                .any(|flag| brings_code(flag))
+        );
     }
 
     #[test]

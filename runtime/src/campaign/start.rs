@@ -158,6 +158,8 @@ fn can_rerun(target: &Target, config: &mut CampaignConfig) -> Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if config.wants_reruns => Err(error),
         Err(error) => {
+            // What fails without watching memory, too, fails for its own reason.
+            target.sandbox(target.campaign_build(), &limits)?;
             let text = format!("memory errors are not looked for: {error:#}");
             config.warnings.push(text);
             Ok(false)

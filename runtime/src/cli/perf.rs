@@ -10,7 +10,7 @@ use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::PerfArgs;
 use super::case::{Case, exact_for, read_case, refuse_sanitize};
-use super::profile::{self, is_folder_of_inputs, refuse_property};
+use super::profile::{self, is_folder_of_inputs, refuse_choices, refuse_property};
 use crate::error::{exit_code, show, with_next};
 use crate::growth::json::{self, Family};
 use crate::growth::search::{Found, NotFound, Why};
@@ -52,6 +52,7 @@ pub(super) fn run(args: PerfArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
     let case = read_case(&args.file, &module, &args.guest)?;
+    refuse_choices(&case)?;
     let (target, limits) = exact_for(&case, &module, &args.target, &args.guest)?;
     let (chosen, report) = find(args.pump, &case, &target, &limits)??;
     let mut out = Sink::stdout();

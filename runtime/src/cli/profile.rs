@@ -187,6 +187,20 @@ pub(super) fn refuse_property(module: &Module, path: &Path) -> Result<()> {
     ))
 }
 
+/// For a single input of bytes.
+pub(super) fn refuse_choices(case: &Case) -> Result<()> {
+    if case.choices.is_none() || case.record.is_some() {
+        return Ok(());
+    }
+    Err(with_next(
+        format!(
+            "{}: choices, expected an input of bytes to profile",
+            show(&case.path)
+        ),
+        "sandglass show TARGET.wasm FILE    # what they come to",
+    ))
+}
+
 fn asked(module: &Module, args: &PerfArgs) -> Result<Asked> {
     let (path, target, guest) = (&args.file, &args.target, &args.guest);
     let (inputs, mut warnings) = read_any(path, module, guest)?;
@@ -272,15 +286,7 @@ fn read_any(path: &Path, module: &Module, guest: &GuestArgs) -> Result<(Vec<Inpu
         return Ok((read.inputs, read.warnings));
     }
     let case = read_case(path, module, guest)?;
-    if case.choices.is_some() && case.record.is_none() {
-        return Err(with_next(
-            format!(
-                "{}: choices, expected an input of bytes to profile",
-                show(path)
-            ),
-            "sandglass show TARGET.wasm FILE    # what they come to",
-        ));
-    }
+    refuse_choices(&case)?;
     let input = Input {
         path: path.to_owned(),
         bytes: case.input,

@@ -142,8 +142,8 @@ impl Climbs {
         if nearer.is_empty() {
             return false;
         }
-        let has_room = self.held_bytes() + detail.input.len() <= BYTES_MAX;
         let bytes: Arc<[u8]> = Arc::from(&detail.input[..]);
+        let has_room = self.has_room(&nearer, bytes.len());
         let mut is_nearer = false;
         for (site, rank) in &nearer {
             if *rank > 0 && !has_room {
@@ -165,14 +165,16 @@ impl Climbs {
         is_nearer
     }
 
-    /// Bytes of the nearest inputs, of which sites share many.
-    fn held_bytes(&self) -> usize {
-        let at_most = self.open.values().map(|nearest| nearest.bytes.len()).sum();
-        if at_most <= BYTES_MAX / 2 {
-            return at_most;
-        }
-        let distinct: BTreeMap<_, _> = self.open.values().map(Nearest::identity).collect();
-        distinct.values().sum()
+    /// Whether an input of so many bytes may be kept for these sites, beside those of all others.
+    fn has_room(&self, sites: &BTreeMap<u32, u32>, bytes: usize) -> bool {
+        let others = || {
+            let others = (self.open.iter()).filter(|(site, _)| !sites.contains_key(site));
+            others.map(|(_, nearest)| nearest.identity())
+        };
+        // Sites share many, which are counted once where that matters.
+        let fits = |held: usize| held + bytes <= BYTES_MAX;
+        fits(others().map(|(_, len)| len).sum())
+            || fits(others().collect::<BTreeMap<_, _>>().values().sum())
     }
 
     /// The nearest input of a site not satisfied yet: the one with the fewest tries. Campaigns that meet divide the sites
@@ -281,10 +283,15 @@ mod tests {
             climbs.learn(TestcaseId(0), &large(site, 1));
         }
         assert_eq!(climbs.open.len(), BYTES_MAX >> 20);
-        assert!(!climbs.learn(TestcaseId(0), &large(3, 4)));
+        assert!(
+            climbs.learn(TestcaseId(0), &large(3, 4)),
+            "in its own place"
+        );
         assert!(climbs.learn(TestcaseId(0), &large(3, 9)));
-        assert!(climbs.learn(TestcaseId(0), &large(4, 5)));
         assert_eq!(climbs.open.len(), (BYTES_MAX >> 20) - 1);
+        climbs.learn(TestcaseId(0), &large(99, 1));
+        climbs.learn(TestcaseId(0), &large(98, 1));
+        assert!(climbs.open.contains_key(&99) && !climbs.open.contains_key(&98));
     }
 
     #[test]
