@@ -90,6 +90,10 @@ const UNSHOWN: &[(&str, &str)] = &[
         "runtime/src/store/format.rs: needs another build",
     ),
     (
+        "a nearest input that is not there",
+        "quoted by the next one: a checkpoint has a hash",
+    ),
+    (
         "checkpoint cannot be decoded:",
         "checksum and build are right: our own fault",
     ),

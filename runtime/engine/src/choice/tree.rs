@@ -190,14 +190,14 @@ pub struct Aligned {
     open: Vec<Option<usize>>,
     /// Whether the next draw belongs to the one before.
     follows: bool,
-    /// Tokens that were looked at for nothing.
+    /// Tokens that were looked at, what was found included.
     passed: usize,
     /// Made once those are many.
     places: Option<Places>,
     rng: Rng,
 }
 
-/// Tokens looked at for nothing, times those of the tree, before there is an index: most generators ask for what comes next.
+/// Looks, in times the tokens of the tree, before there is an index: a generator that asks for what comes next needs one for each.
 const PASSED: usize = 4;
 
 /// Where the tokens of each kind are.

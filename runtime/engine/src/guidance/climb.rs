@@ -82,33 +82,32 @@ impl From<Climbs> for Stored {
     }
 }
 
-impl From<Stored> for Climbs {
-    fn from(stored: Stored) -> Climbs {
-        let open = stored
-            .open
-            .into_iter()
-            .filter_map(|(site, tries, parent, input)| {
-                let bytes = stored.inputs.get(input as usize)?.clone();
-                Some((
-                    site,
-                    Nearest {
-                        tries,
-                        parent,
-                        bytes,
-                    },
-                ))
-            });
-        Climbs {
-            open: open.collect(),
+impl TryFrom<Stored> for Climbs {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Climbs, &'static str> {
+        let mut open = BTreeMap::new();
+        for (site, tries, parent, input) in stored.open {
+            let input = stored.inputs.get(input as usize);
+            let bytes = input.ok_or("a nearest input that is not there")?.clone();
+            let nearest = Nearest {
+                tries,
+                parent,
+                bytes,
+            };
+            open.insert(site, nearest);
+        }
+        Ok(Climbs {
+            open,
             ranks: stored.ranks,
             records: stored.records,
-        }
+        })
     }
 }
 
 /// What is known of all comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(try_from = "Stored", into = "Stored")]
 pub(super) struct Climbs {
     /// By site: rank of the least distance, `u32::MAX` if there was none; grows as needed. Most runs
     /// come nearer nowhere, so this is all that they read.
