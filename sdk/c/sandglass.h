@@ -16,7 +16,7 @@
 //     SG_PROPERTY {
 //       uint32_t a = sg_u32(SG_VALUE), b = sg_u32(SG_VALUE);
 //       sg_assume(b != 0);                            // else the trial is invalid, not a finding
-//       if (a / b * b + a % b != a) __builtin_trap(); // a trap is a finding
+//       SG_CHECK(a / b * b + a % b == a);             // else the trial is a finding: a trap at this line
 //       return SG_VALID;
 //     }
 //
@@ -24,7 +24,7 @@
 // SG_SITE to let the engine learn which. A site's number is made of the file's name, the line and a counter, so it is
 // the same in every build of the same source.
 //
-// Outside of wasm there is no host: SG_TARGET, sg_stage and sg_note still compile (for libFuzzer), draws do not.
+// Outside of wasm there is no host: SG_TARGET, SG_CHECK, sg_stage and sg_note still compile (for libFuzzer), draws do not.
 #ifndef SANDGLASS_H
 #define SANDGLASS_H
 
@@ -68,6 +68,27 @@
 #define SG_SETUP                                              \
   SG_C SG_EXPORT(sandglass_setup) void sandglass_setup(void); \
   SG_C void sandglass_setup(void)
+
+// ---- findings ----
+
+// Ends the run in a trap: a finding of this line. A bare __builtin_trap() is one, too, but compilers that optimise make one
+// of all in a function, so that different faults become one finding, on the line of any of them: the line as an operand of
+// no instruction keeps them apart.
+#define SG_FAIL()                              \
+  do {                                         \
+    __asm__ volatile("" : : "i"(__LINE__));    \
+    __builtin_trap();                          \
+  } while (0)
+
+// Fails, with the condition's text as a note, unless the condition holds. Different from assert(), it needs no libc, and
+// stays under NDEBUG.
+#define SG_CHECK(condition)                       \
+  do {                                            \
+    if (!(condition)) {                           \
+      sg_note("check failed: " #condition);       \
+      SG_FAIL();                                  \
+    }                                             \
+  } while (0)
 
 static inline size_t sg_length(const char *text) {
   size_t length = 0;
@@ -144,7 +165,8 @@ static inline int sg_chance(sg_site site, uint32_t num, uint32_t den) {
 }
 static inline int sg_bool(sg_site site) { return sg_chance(site, 1, 2); }
 
-// Of [lo, hi), evenly.
+// Of [lo, hi), evenly; lo if both are the same. hi - lo must be finite and not negative, else the trial ends, and the host
+// says so.
 static inline double sg_float(sg_site site, double lo, double hi) { return sandglass_draw_float(site.id, site.role, lo, hi); }
 
 // At least min bytes and at most max, which is the buffer's size; how many.
@@ -173,8 +195,10 @@ static inline size_t sg_weighted(sg_site site, const uint32_t *weights, size_t c
   return index;
 }
 
-// 1, 2, … around a mean: the sizes of Zest's generators. The smallest n with (1 - 1/mean)^n <= 1 - u.
+// 1, 2, … around a mean: the sizes of Zest's generators. The smallest n with (1 - 1/mean)^n <= 1 - u, in as many turns. A
+// mean of 0 or of more than 65,536 ends the trial, as an empty range does.
 static inline uint32_t sg_geometric(sg_site site, uint32_t mean) {
+  if (mean == 0 || mean > 65536) sg_int(site, 1, 0);
   double left = 1.0 - sg_float(site, 0.0, 1.0), again = 1.0 - 1.0 / mean, tail = again;
   uint32_t count = 1;
   for (; tail > left; count++) tail *= again;

@@ -87,8 +87,12 @@ typedef sg_text (*sg_text_function)(const void *row);
 typedef const void *(*sg_combine_function)(const void *first, const void *second);
 typedef int (*sg_order_function)(const void *first, const void *second); // as of qsort
 
-// An injected fault: ends the run in a trap, with `fault ID` as its note.
-#define sg_flow_fault(id) (sg_note("fault " id), __builtin_trap())
+// An injected fault: ends the run in a trap of its own, with `fault ID` as its note. A statement.
+#define sg_flow_fault(id)     \
+  do {                        \
+    sg_note("fault " id);     \
+    SG_FAIL();                \
+  } while (0)
 
 // So many bytes, aligned for anything. Traps if there are none.
 static inline void *sg_flow_room(size_t bytes) {

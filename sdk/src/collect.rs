@@ -79,9 +79,13 @@ impl Site {
     }
 
     /// At least as many turns as the range begins with, then another with a probability of `num`/`den` each, up to
-    /// the range's end. Unlike [`Site::repeat`], elements can be deleted without changing another draw.
+    /// the range's end. Unlike [`Site::repeat`], elements can be deleted without changing another draw. An empty range is
+    /// an impossible draw.
     pub fn repeat_while(self, count: RangeInclusive<usize>, num: u32, den: u32) -> Repeat {
         let (min, max) = count.into_inner();
+        if min > max {
+            self.int(min..=max);
+        }
         Repeat {
             index: 0,
             plan: Plan::While {
@@ -153,6 +157,23 @@ mod tests {
         let spans: vec::Vec<_> = run.spans.iter().map(|s| (s.from, s.to)).collect();
         assert_eq!(spans, [(0, 1), (1, 3), (3, 4)]);
         assert_eq!(run.done(), [7, 9]);
+    }
+
+    #[test]
+    #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
+    fn no_count_to_choose_is_an_impossible_draw() {
+        let draws: [fn() -> usize; 2] = [
+            || structure!().repeat_while(5..=2, 1, 2).count(),
+            || structure!().repeat(5..=2).count(),
+        ];
+        for draw in draws {
+            let run = run(Source::Seeded(1), draw);
+            assert!(matches!(run.outcome, Outcome::Impossible(_)));
+        }
+        let none = run(Source::Seeded(1), || {
+            structure!().repeat_while(0..=0, 1, 2).count()
+        });
+        assert_eq!(none.done(), 0);
     }
 
     #[test]

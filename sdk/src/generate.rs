@@ -1,6 +1,6 @@
 //! Types that know how to be drawn.
 
-use crate::{Depth, Int, Role, Site};
+use crate::{Depth, Int, Role, Site, float};
 
 /// A type whose values can be drawn.
 ///
@@ -21,7 +21,7 @@ use crate::{Depth, Int, Role, Site};
 /// # }
 /// ```
 ///
-/// A type without an end is refused:
+/// A type without an end is refused, where it holds itself:
 ///
 /// ```compile_fail
 /// #[derive(sandglass_sdk::Generate)]
@@ -30,6 +30,17 @@ use crate::{Depth, Int, Role, Site};
 ///     Two(Box<Endless>, Box<Endless>),
 /// }
 /// ```
+///
+/// ```compile_fail
+/// #[derive(sandglass_sdk::Generate)]
+/// struct Node {
+///     value: u8,
+///     next: Box<Node>, // with an Option around it, there is an end
+/// }
+/// ```
+///
+/// A cycle through another type (a `Node` that holds a `Box<Edge>`, which holds a `Box<Node>`), or through a type's
+/// parameters, is not seen: such a type compiles, and to draw one overflows the stack.
 ///
 /// Which variant, how many elements and whether at all are drawn as structure; numbers, characters and truth values
 /// as values.
@@ -81,15 +92,19 @@ impl Generate for char {
     }
 }
 
+/// Every float, infinity and NaN: one half of the time any, a quarter whole numbers of 16 bits, a quarter edges (0, −0,
+/// 1, the greatest and the least, NaN, …). Simple ones come first, and shrinking goes towards them: whole numbers, then
+/// fractions by how few bits they need, then infinity, then NaN; each float before its negative, and −0 last.
 impl Generate for f64 {
     fn generate(site: Site, _: Depth) -> f64 {
-        site.or_role(Role::Value).float_bits()
+        float::any_f64(site)
     }
 }
 
+/// As `f64`.
 impl Generate for f32 {
     fn generate(site: Site, _: Depth) -> f32 {
-        f32::from_bits(whole(site))
+        float::any_f32(site)
     }
 }
 

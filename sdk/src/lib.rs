@@ -81,6 +81,7 @@ mod depth;
 mod draw;
 #[doc(hidden)]
 pub mod entry;
+mod float;
 #[cfg(feature = "alloc")]
 pub mod flow;
 mod generate;
@@ -97,6 +98,8 @@ mod span;
     expect(unsafe_code, reason = "two imports are handed addresses")
 )]
 mod sys;
+#[cfg(test)]
+mod testing;
 mod text;
 mod trial;
 

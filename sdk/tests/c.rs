@@ -42,8 +42,11 @@ fn compile(zig: &[String], driver: &str, source: &str, flags: &[&str]) -> Vec<u8
             "-O2",
             "-Wall",
             "-Wextra",
+            "-pedantic",
             "-Werror",
         ])
+        // `__COUNTER__`, which every compiler has, is in no standard yet.
+        .args(["-Wno-unknown-warning-option", "-Wno-c2y-extensions"])
         .args(["-fno-sanitize=all", "-Wl,--no-entry", "-Wl,--export-memory"])
         .args(flags)
         .arg(folder.join(source))
@@ -100,6 +103,23 @@ fn names_its_source(module: &[u8]) -> bool {
     })
 }
 
+/// At how many places a module traps on purpose. Compilers put a second `unreachable` behind some.
+fn traps(module: &[u8]) -> usize {
+    let mut places = 0;
+    for payload in Parser::new(0).parse_all(module) {
+        let Payload::CodeSectionEntry(body) = payload.expect("a module") else {
+            continue;
+        };
+        let mut trapped = false;
+        for operator in body.get_operators_reader().expect("a body") {
+            let traps = matches!(operator, Ok(wasmparser::Operator::Unreachable));
+            places += usize::from(traps && !trapped);
+            trapped = traps;
+        }
+    }
+    places
+}
+
 fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -143,6 +163,14 @@ fn the_examples_compile_to_what_the_contract_says() {
         let (imports, exports) = surface(&sorting);
         assert!(imports.contains("sandglass.reject"), "{imports:?}");
         assert_eq!(exports, property, "{driver}");
+    }
+
+    // No level makes one trap of the four.
+    for (driver, flags) in [("cc", &[][..]), ("c++", &["-x", "c++"][..])] {
+        for level in ["-O1", "-O2", "-O3", "-Os"] {
+            let checks = compile(&zig, driver, "checks.c", &[flags, &[level]].concat());
+            assert_eq!(traps(&checks), 4, "{driver} {level}");
+        }
     }
 
     let target = set(&["memory", "LLVMFuzzerTestOneInput"]);

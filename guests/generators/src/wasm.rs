@@ -191,7 +191,7 @@ impl Code<'_> {
                 signed(&mut self.bytes, number >> (64 - bits));
             }
             Operand::Float(count) => {
-                let bits: [u8; 8] = value!().int::<u64>(..).to_le_bytes();
+                let bits: [u8; 8] = value!().int::<i64>(..).to_le_bytes();
                 self.bytes.extend(&bits[..count]);
             }
             Operand::Local => self.index(self.locals),

@@ -33,7 +33,7 @@ pub const DRAW_INT: &str = "draw_int";
 /// Import `(site: i32, role: i32, num: i32, den: i32) -> i32`: 1 with probability `num / den`.
 pub const DRAW_BOOL: &str = "draw_bool";
 /// Import `(site: i32, role: i32, lo: f64, hi: f64) -> f64`: uniform in `[lo, hi)`; `lo` if both are
-/// the same.
+/// the same. `hi - lo` must be finite and not negative.
 pub const DRAW_FLOAT: &str = "draw_float";
 /// Import `(site: i32, role: i32, ptr: i32, min: i32, max: i32) -> i32`: fills a buffer of `max`
 /// bytes with between `min` and `max` of them, and returns how many.

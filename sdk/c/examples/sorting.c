@@ -21,6 +21,6 @@ SG_PROPERTY {
   }
   sort(list, count);
   for (size_t i = 1; i < count; i++)
-    if (list[i - 1] > list[i]) __builtin_trap();
+    SG_CHECK(list[i - 1] <= list[i]);
   return SG_VALID;
 }

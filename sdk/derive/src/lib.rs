@@ -41,6 +41,11 @@ fn implementation(mut input: DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     let label = name.to_string();
     let body = match &input.data {
+        Data::Struct(data) if holds_itself(name, &data.fields) => {
+            let message =
+                "Generate cannot be derived for a struct that holds another one: it has no end";
+            return Err(Error::new(name.span(), message));
+        }
         Data::Struct(data) => construct(&quote!(Self), &data.fields, 1)?.0,
         Data::Enum(data) => choose(name, data)?,
         Data::Union(_) => {
@@ -195,8 +200,8 @@ fn kind(name: &Ident, fields: &Fields) -> Kind {
     fields.iter().map(of_field).max().unwrap_or(Kind::Leaf)
 }
 
-/// Whether there is another value of the enum in each value of a variant: behind pointers, in tuples and arrays, but not
-/// in collections, which can be empty.
+/// Whether there is another value of the type in each value with these fields: behind pointers, in tuples and arrays, but
+/// not in collections, which can be empty. What other types hold is not known here.
 fn holds_itself(name: &Ident, fields: &Fields) -> bool {
     let own = name.to_string();
     fields.iter().any(|field| {
@@ -278,5 +283,44 @@ impl FieldOptions {
             })?;
         }
         Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(source: &str) -> Option<String> {
+        let input = syn::parse_str(source).expect("a type");
+        implementation(input).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_type_without_an_end_is_refused() {
+        for source in [
+            "struct Node { value: u8, next: Box<Node> }",
+            "struct Node(u8, Rc<Self>);",
+            "struct Node { both: (Box<Node>, Arc<Node>) }",
+            "enum Node { One(Box<Node>), Two(u8, Box<Node>) }",
+        ] {
+            let message = error(source);
+            assert!(
+                message.is_some_and(|m| m.ends_with("it has no end")),
+                "{source}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_type_with_an_end_is_not() {
+        for source in [
+            "struct Node { next: Option<Box<Node>> }",
+            "struct Node { children: Vec<Node> }",
+            "struct Node { #[generate(with = short)] next: Box<Node> }",
+            "struct Node { other: Box<Other> }",
+            "enum Node { End, One(Box<Node>) }",
+        ] {
+            assert_eq!(error(source), None, "{source}");
+        }
     }
 }
