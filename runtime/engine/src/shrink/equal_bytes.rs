@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Item, Search};
+use super::Search;
+use super::cuts::Cuts;
 use crate::choice::Domain;
 
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
@@ -40,15 +41,20 @@ fn shorten<E>(search: &mut Search<'_, E>, mut text: Vec<u8>) -> Result<(), E> {
     let mut cut = text.len();
     while cut > 0 && !search.is_spent() {
         let mut end = text.len();
-        while end >= cut {
-            let mut shorter = text.clone();
-            shorter.drain(end - cut..end);
-            if edit(search, |bytes| {
-                if *bytes == text {
-                    bytes.clone_from(&shorter);
+        let mut cuts = Cuts::default();
+        while end >= cut && !search.is_spent() {
+            let from = end - cut;
+            if cuts.is_new(from, end, |one, other| text[one] == text[other]) {
+                let mut shorter = text.clone();
+                shorter.drain(from..end);
+                if edit(search, |bytes| {
+                    if *bytes == text {
+                        bytes.clone_from(&shorter);
+                    }
+                })? {
+                    text = shorter;
+                    cuts.clear();
                 }
-            })? {
-                text = shorter;
             }
             end = (end - 1).min(text.len());
         }
@@ -76,18 +82,22 @@ fn lower<E>(search: &mut Search<'_, E>, mut high: u8) -> Result<(), E> {
     Ok(())
 }
 
-/// Tries an edit of the bytes of every draw that has some.
+/// Tries an edit of the bytes of every draw that may have some.
 fn edit<E>(search: &mut Search<'_, E>, edit: impl Fn(&mut Vec<u8>)) -> Result<bool, E> {
-    let mut items = search.items();
-    let is_allowed = |(node, bytes): &mut Item| {
-        if let Domain::Bytes { .. } = node.draw.domain {
-            edit(bytes);
-            node.value = bytes.len() as u64;
+    search.attempt(|candidate| {
+        let mut payload = Vec::with_capacity(candidate.payload.len());
+        let mut rest = candidate.payload.as_slice();
+        for node in candidate.nodes.iter_mut() {
+            if let Domain::Bytes { .. } = node.draw.domain {
+                let (bytes, behind) = rest.split_at(node.value as usize);
+                rest = behind;
+                let mut bytes = bytes.to_vec();
+                edit(&mut bytes);
+                node.value = bytes.len() as u64;
+                payload.extend_from_slice(&bytes);
+            }
         }
-        node.draw.domain.has(node.value)
-    };
-    if !items.iter_mut().all(is_allowed) {
-        return Ok(false);
-    }
-    search.attempt(&items)
+        candidate.payload = payload;
+        true
+    })
 }

@@ -2,7 +2,7 @@
 //!
 //! What is simpler comes first then, as often as that still holds.
 
-use super::Search;
+use super::{Search, complexity};
 use crate::choice::Domain;
 
 /// How far apart two exchanged numbers may be: beyond a coin or a tag between the elements of a list.
@@ -32,23 +32,40 @@ pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
 /// The span, and the next one of its label that begins where it ends.
 fn exchange_spans<E>(search: &mut Search<'_, E>, nth: usize) -> Result<bool, E> {
     let span = search.best.spans[nth];
-    let next = search.best.spans[nth + 1..].iter().find(|next| {
-        next.depth == span.depth && next.first == span.end && next.label == span.label
-    });
-    let Some(next) = next else { return Ok(false) };
-    let mut items = search.items();
-    let both = &mut items[span.first as usize..next.end as usize];
-    both.rotate_left((span.end - span.first) as usize);
-    search.attempt(&items)
+    let next = (search.best.spans[nth + 1..].iter())
+        .take_while(|next| next.first <= span.end)
+        .find(|next| {
+            next.depth == span.depth && next.first == span.end && next.label == span.label
+        });
+    let Some(next) = next.copied() else {
+        return Ok(false);
+    };
+    let (first, middle, end) = (span.first as usize, span.end as usize, next.end as usize);
+    let draws = |from: usize, to: usize| {
+        (from..to).map(|at| (complexity(&search.best.nodes[at]), search.bytes(at)))
+    };
+    // Before a copy is made: most neighbours are in order.
+    let exchanged = draws(middle, end).chain(draws(first, middle));
+    if !exchanged.lt(draws(first, end)) {
+        return Ok(false);
+    }
+    let [from, between, to] = [first, middle, end].map(|at| search.payload_at[at]);
+    search.attempt(|candidate| {
+        candidate.nodes[first..end].rotate_left(middle - first);
+        candidate.payload[from..to].rotate_left(between - from);
+        true
+    })
 }
 
 fn exchange_numbers<E>(search: &mut Search<'_, E>, at: usize, other: usize) -> Result<bool, E> {
-    let mut items = search.items();
-    let domain = items[at].0.draw.domain;
-    if !matches!(domain, Domain::Int { .. }) || items[other].0.draw.domain != domain {
+    let (one, two) = (search.best.nodes[at], search.best.nodes[other]);
+    let is_int = matches!(one.draw.domain, Domain::Int { .. });
+    if !is_int || two.draw.domain != one.draw.domain || complexity(&two) >= complexity(&one) {
         return Ok(false);
     }
-    let value = items[at].0.value;
-    items[at].0.value = std::mem::replace(&mut items[other].0.value, value);
-    search.attempt(&items)
+    search.attempt(|candidate| {
+        candidate.nodes[at].value = two.value;
+        candidate.nodes[other].value = one.value;
+        true
+    })
 }

@@ -4,18 +4,16 @@ use super::Search;
 use super::pairs::{Number, each, set};
 
 pub(super) fn pass<E>(search: &mut Search<'_, E>) -> Result<(), E> {
-    each(search, shift)
+    each(search, shift)?;
+    each(search, shift_fraction)
 }
 
-/// Towards the first one's simplest value, as far as a binary search finds possible.
+/// By whole steps towards the first one's simplest value, as far as a binary search finds possible.
 fn shift<E>(search: &mut Search<'_, E>, first: Number, second: Number) -> Result<(), E> {
     let mut by = |amount: i128| {
         set(
             search,
-            [
-                (first, first.value - amount),
-                (second, second.value - amount),
-            ],
+            [(first, first.plus(-amount)), (second, second.plus(-amount))],
         )
     };
     // By `good` it holds; by `bad` it did not.
@@ -29,6 +27,20 @@ fn shift<E>(search: &mut Search<'_, E>, first: Number, second: Number) -> Result
             good = middle;
         } else {
             bad = middle;
+        }
+    }
+    Ok(())
+}
+
+/// To where the first has nothing behind the point.
+fn shift_fraction<E>(search: &mut Search<'_, E>, first: Number, second: Number) -> Result<(), E> {
+    for by in first.to_whole() {
+        let to = [
+            (first, first.plus_fraction(-by)),
+            (second, second.plus_fraction(-by)),
+        ];
+        if set(search, to)? {
+            return Ok(());
         }
     }
     Ok(())
