@@ -15,6 +15,7 @@ pub mod accept;
 mod addresses;
 pub mod allocator;
 mod calls;
+pub mod carried;
 mod cost;
 mod customs;
 mod emit;

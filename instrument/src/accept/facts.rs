@@ -1,5 +1,7 @@
 //! What a module is made of, as far as its user has to know.
 
+use crate::carried::Carried;
+
 /// Facts about an accepted module. Lists are in the module's order.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -33,6 +35,8 @@ pub struct Facts {
     pub has_names: bool,
     /// Bytes of all custom sections; debug information mostly.
     pub custom_bytes: u64,
+    /// Files that it carries for the guest. Of two with the same path the later counts.
+    pub files: Vec<Carried>,
     /// Entry functions that exist by name but are not exported, or exported under a C++ name only.
     pub(super) hidden_entries: Vec<Hidden>,
 }

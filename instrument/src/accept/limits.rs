@@ -64,6 +64,8 @@ pub struct AcceptLimits {
     pub function_compile_us: u64,
     /// The same for all functions together; SQLite comes to 6 s and takes 2 s.
     pub module_compile_us: u64,
+    /// Files that it carries.
+    pub files: u64,
     /// Whether struct, array and typed function reference types are accepted.
     pub gc: bool,
 }
@@ -97,6 +99,7 @@ impl AcceptLimits {
             locals_times_branches: 50_000_000,
             function_compile_us: 30_000_000,
             module_compile_us: 600_000_000,
+            files: 10_000,
             gc: false,
         }
     }

@@ -3,9 +3,11 @@
 use wasmparser::{KnownCustom, Name};
 
 use super::Pass;
+use super::bounds::within;
 use crate::accept::entry::ENTRIES;
 use crate::accept::facts::Hidden;
 use crate::accept::{Reason, Refusal};
+use crate::carried;
 
 impl Pass<'_> {
     pub(super) fn custom(
@@ -25,6 +27,14 @@ impl Pass<'_> {
                 let message = "is a dynamic library (it has a `dylink` section), expected a module of its own; link \
                     without `-shared` and `-sSIDE_MODULE`";
                 return Err(Refusal::new(Reason::NotAModule, message));
+            }
+            carried::SECTION => {
+                let Some(file) = carried::read(section.data(), section.data_offset()) else {
+                    return Err(not_a_file(section.data_offset()));
+                };
+                self.facts.files.push(file);
+                let files = self.facts.files.len() as u64;
+                within("files", files, self.limits.files)?;
             }
             "name" => {
                 self.facts.has_names = true;
@@ -72,4 +82,16 @@ impl Pass<'_> {
             }
         }
     }
+}
+
+/// A section that says it is a file and is none.
+fn not_a_file(offset: usize) -> Refusal {
+    let section = carried::SECTION;
+    Refusal::new(
+        Reason::Malformed,
+        format!(
+            "malformed `{section}` section at offset {offset:#x}, expected a path that begins with `/`, and contents; \
+             sandglass build MODULE.wasm --file PATH=FILE writes them"
+        ),
+    )
 }
