@@ -53,6 +53,10 @@ const UNSHOWN: &[(&str, &str)] = &[
         "needs four gigabytes: runtime/src/store/tests.rs",
     ),
     (
+        ": expected a name in UTF-8, as the module will see it",
+        "needs a name that is no text: runtime/src/cli/guest_files.rs",
+    ),
+    (
         "cannot be read:",
         "what walrus cannot read is refused before it",
     ),

@@ -107,7 +107,7 @@ impl Boxed {
         let (answers, outputs) = channel();
         let limits = *limits;
         let work = move || {
-            let mut exact = Exact::new(&target, &limits);
+            let mut exact = Exact::new(&target, &limits).without_loops();
             // The first answer says whether it started.
             let ready = exact.start().map(|()| Output::nothing());
             let is_ready = ready.is_ok();

@@ -171,6 +171,15 @@ pub fn run(
     ledger.end(&engine, ended, session.workers, joined)
 }
 
+/// Time to the next checkpoint, by the executions of the last.
+fn time_to_next(checkpoint_execs: Option<u64>) -> Duration {
+    match checkpoint_execs {
+        // That of a new campaign has nothing in it.
+        None | Some(0) => CHECKPOINT_FIRST,
+        Some(_) => CHECKPOINT_EVERY,
+    }
+}
+
 struct Campaign<'a> {
     engine: Engine,
     ledger: Ledger<'a>,
@@ -342,10 +351,7 @@ impl Campaign<'_> {
             return;
         }
         self.is_tail = trials_left < u64::from(self.engine.stats().batch);
-        let every = match self.checkpoint_execs {
-            None => CHECKPOINT_FIRST,
-            Some(_) => CHECKPOINT_EVERY,
-        };
+        let every = time_to_next(self.checkpoint_execs);
         let is_due = self.last_checkpoint.elapsed() >= every || self.last_batch >= LONG_BATCH;
         if self.is_tail || is_due {
             self.checkpoint();

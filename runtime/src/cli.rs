@@ -30,6 +30,7 @@ mod depends;
 mod depends_cells;
 pub mod export;
 mod fuzz;
+mod guest_files;
 mod influence;
 mod init;
 mod inspect;

@@ -82,6 +82,8 @@ pub struct CampaignConfig {
     pub out: PathBuf,
     /// Where it meets others, if it does.
     pub join: Option<Place>,
+    /// Whether it is a check's, which the next check removes.
+    pub of_check: bool,
     /// What the user should know, for example inputs that were left out.
     pub warnings: Vec<String>,
 }
@@ -158,6 +160,7 @@ impl CampaignConfig {
             workers: args.workers,
             paranoid: args.paranoid,
             join,
+            of_check: false,
             warnings,
             coverage,
             generator,
@@ -202,6 +205,7 @@ impl CampaignConfig {
                 exchange: place.to_string(),
                 worker: String::new(),
             }),
+            of_check: self.of_check,
             budget: BudgetRecord {
                 execs: self.budget.execs,
                 time_ms: self.budget.time.map(|time| time.as_millis() as u64),

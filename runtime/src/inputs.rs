@@ -81,10 +81,15 @@ impl Left {
 
 /// Reads folders of inputs; a plain file counts as a folder of one.
 ///
-/// A campaign folder stands for its `corpus/`, a finding's folder for its input. Errs if a path is
+/// A campaign folder stands for its `corpus/`, a finding's folder for its input, wherever they lie. Errs if a path is
 /// missing or a folder cannot be listed.
 pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
-    read(paths, "input", input_bytes_max, "ls")
+    read(paths, "input", input_bytes_max, "ls", false)
+}
+
+/// The same without what campaigns hold, for who reads those by themselves.
+pub fn read_beside_campaigns(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
+    read(paths, "input", input_bytes_max, "ls", true)
 }
 
 /// The same for a campaign, which may want another file of a finding's folder, the choices, and may begin
@@ -94,7 +99,7 @@ pub fn read_seeds(
     of_finding: &'static str,
     input_bytes_max: u64,
 ) -> Result<Inputs> {
-    read(paths, of_finding, input_bytes_max, "mkdir -p")
+    read(paths, of_finding, input_bytes_max, "mkdir -p", false)
 }
 
 /// `if_missing` is the command for a folder that is not there: to make it, or to see what is there.
@@ -103,9 +108,11 @@ fn read(
     of_finding: &'static str,
     input_bytes_max: u64,
     if_missing: &str,
+    skips_campaigns: bool,
 ) -> Result<Inputs> {
     let mut reading = Reading {
         of_finding,
+        skips_campaigns,
         input_bytes_max,
         total_bytes: 0,
         hashes: BTreeSet::new(),
@@ -116,8 +123,6 @@ fn read(
         let meta = fs::metadata(path).map_err(|e| missing(path, &e, if_missing))?;
         if !meta.is_dir() {
             reading.file(path);
-        } else if path.join("campaign.toml").exists() {
-            reading.folder(&path.join("corpus"), 0)?;
         } else {
             reading.folder(path, 0)?;
         }
@@ -127,6 +132,60 @@ fn read(
         unread: reading.skipped.unread(input_bytes_max),
         inputs: reading.inputs,
     })
+}
+
+fn is_campaign(folder: &Path) -> bool {
+    folder.join("campaign.toml").exists()
+}
+
+/// The campaigns among what is to be read, in its order: folders that are one, that lie in one, as `corpus/` does, or that
+/// have some in them.
+pub fn campaigns(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in paths {
+        match path.parent() {
+            Some(parent) if !is_campaign(path) && is_campaign(parent) => {
+                found.push(parent.to_owned());
+            }
+            _ => campaigns_below(path, 0, &mut found)?,
+        }
+    }
+    Ok(found)
+}
+
+fn campaigns_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    if is_campaign(folder) {
+        found.push(folder.to_owned());
+        return Ok(());
+    }
+    if depth > DEPTH_MAX || !folder.is_dir() || folder.join("finding.json").is_file() {
+        return Ok(());
+    }
+    for path in entries(folder)? {
+        if is_real_folder(&path) {
+            campaigns_below(&path, depth + 1, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is in a folder, by name, but for notes of other tools and of version control, which are no inputs.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |e: std::io::Error| io(folder, "read the folder", &e);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Whether it is a folder, and no link to one.
+fn is_real_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
 /// Reads one file that the user named, up to a size.
@@ -155,6 +214,7 @@ pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 struct Reading {
     /// Which file of a finding's folder is the input.
     of_finding: &'static str,
+    skips_campaigns: bool,
     input_bytes_max: u64,
     total_bytes: u64,
     hashes: BTreeSet<[u8; 32]>,
@@ -168,23 +228,18 @@ impl Reading {
             self.skipped.too_deep.add(folder);
             return Ok(());
         }
+        if is_campaign(folder) {
+            if self.skips_campaigns {
+                return Ok(());
+            }
+            return self.folder(&folder.join("corpus"), depth + 1);
+        }
         if folder.join("finding.json").is_file() {
             self.file(&folder.join(self.of_finding));
             return Ok(());
         }
-        let entries = fs::read_dir(folder).map_err(|e| io(folder, "read the folder", &e))?;
-        let mut paths = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|e| io(folder, "read the folder", &e))?;
-            // Notes of other tools and of version control are no inputs.
-            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-                paths.push(entry.path());
-            }
-        }
-        paths.sort();
-        for path in paths {
-            let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
-            if is_folder {
+        for path in entries(folder)? {
+            if is_real_folder(&path) {
                 self.folder(&path, depth + 1)?;
             } else {
                 self.file(&path);

@@ -23,6 +23,7 @@ pub fn record(
         key: format!("{:016x}", replayed.ending.key(outcome.exit, outcome.site).0),
         title: replayed.ending.title(outcome.exit),
         exit: stack::exit_text(outcome.exit),
+        functions: replayed.ending.functions(outcome.exit),
         site: outcome.site,
         fuel: outcome.fuel,
         choices_hash: choices.map(|choices| hash(to_text(choices).as_bytes())),

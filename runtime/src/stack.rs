@@ -86,11 +86,7 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
     let mut add = |text: &str| texts.push(text.to_owned());
     match exit {
         // Where the fuel ran out is an accident; who called the loop is not.
-        Exit::Hang | Exit::Generator(GeneratorFault::Hang) => frames
-            .iter()
-            .rev()
-            .take(KEY_FRAMES)
-            .for_each(|frame| add(&name(frame))),
+        exit if is_hang(exit) => outermost(frames).iter().for_each(|function| add(function)),
         exit if is_overflow(exit) => {
             recursion(frames).iter().for_each(|function| add(function));
         }
@@ -107,6 +103,11 @@ pub fn key(exit: Exit, site: u32, frames: &[Frame]) -> StackKey {
         }),
     }
     hashed(&texts)
+}
+
+/// Of a hang whose loop is not known: where the fuel ran out is an accident; who called the loop is not.
+fn outermost(frames: &[Frame]) -> Vec<String> {
+    frames.iter().rev().take(KEY_FRAMES).map(name).collect()
 }
 
 /// How it ended, as far as that is of the bug: a harness may return what it made of its input.
@@ -138,6 +139,9 @@ pub struct Ending {
     pub memory: Option<Box<Memory>>,
     /// What it said last, if it ended itself.
     pub said: Option<Said>,
+    /// Of a hang, the calls under which it spent nearly all of its fuel, innermost first: where the loop is. Empty if that
+    /// is not known.
+    pub looping: Vec<Frame>,
 }
 
 impl Ending {
@@ -146,6 +150,11 @@ impl Ending {
     /// optimisation may leave the calls of many handlers one line. If the line about it is not our handler's,
     /// its numbers are left out: they may be of the input.
     pub fn key(&self, exit: Exit, site: u32) -> StackKey {
+        if is_hang(exit) && !self.looping.is_empty() {
+            let mut texts = vec![cause(exit)];
+            texts.extend(self.functions(exit));
+            return hashed(&texts);
+        }
         let StackKey(access) = key(exit, site, &self.frames);
         if let Some(Said::Undefined { what, place }) = &self.said {
             let mut text = format!("{what} at {place}");
@@ -163,6 +172,18 @@ impl Ending {
                 let StackKey(block) = key(exit, 0, frames);
                 StackKey(access ^ block.rotate_left(1))
             }
+        }
+    }
+
+    /// The functions of its key, without lines: what another build of the same source has, too. Innermost first; of a
+    /// hang whose loop is not known the outermost ones, of a recursion sorted.
+    pub fn functions(&self, exit: Exit) -> Vec<String> {
+        match exit {
+            Exit::HarnessError(_) => Vec::new(),
+            exit if is_overflow(exit) => recursion(&self.frames),
+            exit if is_hang(exit) && self.looping.is_empty() => outermost(&self.frames),
+            exit if is_hang(exit) => significant(&self.looping).into_iter().map(name).collect(),
+            _ => significant(&self.frames).into_iter().map(name).collect(),
         }
     }
 
@@ -191,7 +212,11 @@ impl Ending {
 
     /// One line: what happened and where.
     pub fn title(&self, exit: Exit) -> String {
-        let title = title(exit, &self.frames);
+        let frames = match self.looping.is_empty() {
+            true => &self.frames,
+            false => &self.looping,
+        };
+        let title = title(exit, frames);
         match (&self.memory, &self.said) {
             (Some(memory), _) => format!("{title}: {}", memory.text()),
             (None, Some(Said::Undefined { what, place })) => {
@@ -259,7 +284,10 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Overrun => "overrun: no choices left, or the input became too long".to_owned(),
         Exit::Rejected => "rejected by the generator: no input".to_owned(),
         Exit::NoInput => "no input: the generator emitted nothing".to_owned(),
-        Exit::BadDraw => "impossible draw: no values to choose from".to_owned(),
+        Exit::BadDraw => {
+            "impossible draw: an empty range, one too wide to draw from, or a probability above 1"
+                .to_owned()
+        }
         Exit::Generator(GeneratorFault::Trap(kind)) => format!("generator trap: {}", kind.name()),
         Exit::Generator(fault) => format!("generator: {}", fault.name()),
     }
@@ -272,6 +300,11 @@ fn is_overflow(exit: Exit) -> bool {
         exit,
         Exit::StackOverflow | Exit::StackEnd | Exit::Generator(StackOverflow | StackEnd)
     )
+}
+
+/// Did it run out of fuel?
+pub(crate) fn is_hang(exit: Exit) -> bool {
+    matches!(exit, Exit::Hang | Exit::Generator(GeneratorFault::Hang))
 }
 
 /// The stack as lines, innermost frame first, safe to print.
@@ -366,7 +399,8 @@ fn recursion(frames: &[Frame]) -> Vec<String> {
 /// Whether it is of [`GENERIC`] or of a language's runtime. What was inlined has no path before its name, so its file says
 /// whose it is.
 fn is_generic(frame: &Frame) -> bool {
-    if frame.file.as_deref().is_some_and(is_of_rust) || is_of_go(frame) {
+    let file = frame.file.as_deref();
+    if file.is_some_and(|file| is_of_rust(file) || is_of_sdk(file)) || is_of_go(frame) {
         return true;
     }
     let name = name(frame);
@@ -443,6 +477,18 @@ fn is_of_rust(file: &str) -> bool {
     let path = without_toolchain(file);
     let crates = ["library/core/", "library/alloc/", "library/std/"];
     path != file && crates.iter().any(|of| path.starts_with(of))
+}
+
+/// Whether a file is of those of the SDK that ask the host: what is wrong with a draw is wrong where it was asked for.
+fn is_of_sdk(file: &str) -> bool {
+    let files = [
+        "sandglass/sandglass.h",
+        "sdk/c/sandglass.h",
+        "sdk/src/sys.rs",
+        "sdk/src/draw.rs",
+    ];
+    let is_published = file.contains("/sandglass-sdk-");
+    is_published || files.iter().any(|of| file.ends_with(of))
 }
 
 /// Whether a function is one of Go's runtime: what panics, allocates, and looks up in maps for everybody. Go's compiler gives
@@ -609,6 +655,50 @@ mod tests {
             ("object", 3),
         ];
         assert_eq!(trap_key(&near), trap_key(&deep));
+    }
+
+    #[test]
+    fn a_draw_is_wrong_where_it_was_asked_for() {
+        let mut stack = frames(&[("draw_int", 109), ("int", 47), ("parse", 3)]);
+        stack[0].file =
+            Some("/home/me/.cargo/registry/src/x/sandglass-sdk-0.1.0/src/sys.rs".into());
+        stack[1].file = Some("/src/sandglass/sdk/src/draw.rs".into());
+        assert!(title(Exit::BadDraw, &stack).ends_with("in parse at src/lib.rs:3"));
+        stack[2].file = Some("/usr/include/sandglass/sandglass.h".into());
+        assert!(
+            title(Exit::BadDraw, &stack).contains("in draw_int at"),
+            "all of them are"
+        );
+    }
+
+    #[test]
+    fn a_hang_is_told_by_its_loop_and_what_outlives_a_build_by_names() {
+        let hang = |now: &[(&str, u32)], looping: &[(&str, u32)]| Ending {
+            frames: frames(now),
+            looping: frames(looping),
+            ..Ending::default()
+        };
+        let callers = [("value", 2), ("document", 3), ("main", 4)];
+        let blanks = [&[("skip_blanks", 1)][..], &callers].concat();
+        let table = [&[("read_table", 1)][..], &callers].concat();
+        let in_step = [&[("step", 9)][..], &blanks].concat();
+        let key = |of: &Ending| of.key(Exit::Hang, 5);
+        assert_eq!(key(&hang(&in_step, &blanks)), key(&hang(&blanks, &blanks)));
+        assert_ne!(key(&hang(&blanks, &blanks)), key(&hang(&table, &table)));
+        // Without knowing the loop they are the same.
+        assert_eq!(key(&hang(&blanks, &[])), key(&hang(&table, &[])));
+        let known = hang(&in_step, &blanks);
+        assert_eq!(
+            known.functions(Exit::Hang),
+            ["skip_blanks", "value", "document"]
+        );
+        assert!(
+            known
+                .title(Exit::Hang)
+                .ends_with("in skip_blanks at src/lib.rs:1")
+        );
+        let moved = hang(&[("value", 20), ("document", 30)], &[]);
+        assert_eq!(moved.functions(TRAP), ["value", "document"]);
     }
 
     #[test]

@@ -114,6 +114,34 @@ pub fn open(root: &Path) -> Result<Opened> {
     })
 }
 
+/// Keeps others from working in a folder of a check's results until the file is dropped. Errs when somebody does.
+pub fn hold(root: &Path) -> Result<File> {
+    fs::create_dir_all(root).map_err(|e| io(root, "create the folder", &e))?;
+    folder::require_file(&root.join("lock"))?;
+    lock(root)
+}
+
+/// Removes the campaign that a check has left; it is no error if there is none.
+///
+/// Errs when it is not a check's, or somebody works in it.
+pub fn remove_of_check(root: &Path) -> Result<()> {
+    let Some(record) = read_record(root)? else {
+        return Ok(());
+    };
+    if !record.of_check {
+        return Err(with_next(
+            format!(
+                "{}: a campaign that no check has made, expected none: a check begins its own anew",
+                show(root)
+            ),
+            "the same command with --out NEW_FOLDER",
+        ));
+    }
+    folder::refuse_strange(root)?;
+    let _lock = lock(root)?;
+    fs::remove_dir_all(root).map_err(|e| io(root, "remove", &e))
+}
+
 /// The record of a campaign folder; `None` if there is none.
 pub fn read_record(root: &Path) -> Result<Option<Record>> {
     let path = root.join("campaign.toml");

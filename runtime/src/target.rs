@@ -59,6 +59,15 @@ impl Module {
         self.facts.target() == Ok(accept::EntryKind::Command)
     }
 
+    /// The files that it carries, as [`Options::files`] has them.
+    fn files(&self) -> impl Iterator<Item = (String, Vec<u8>)> {
+        let files = self.facts.files.iter();
+        files.map(|file| {
+            let contents = self.wasm[file.contents.clone()].to_vec();
+            (file.path.clone(), contents)
+        })
+    }
+
     /// Whether it has a generator.
     pub fn has_generator(&self) -> bool {
         self.facts.generator().is_ok()
@@ -154,7 +163,7 @@ impl Target {
     /// The same for a campaign; `samples` says whether it watches some executions for memory errors.
     pub fn of_campaign(
         module: Module,
-        options: Options,
+        mut options: Options,
         reset: Reset,
         samples: bool,
     ) -> Result<Target> {
@@ -164,6 +173,8 @@ impl Target {
                 format!("sandglass inspect {}", quote(&module.path)),
             ));
         }
+        // What the user gives comes later, and counts.
+        options.files.splice(0..0, module.files());
         let target = Target::with_options(module, options, reset)?;
         target.check_sanitizing(samples)?;
         Ok(target)

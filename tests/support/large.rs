@@ -44,6 +44,7 @@ pub fn record(module: &str) -> Record {
         },
         limits: Limits::STANDARD,
         join: None,
+        of_check: false,
         budget: Default::default(),
     }
 }

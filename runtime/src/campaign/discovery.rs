@@ -169,6 +169,7 @@ impl Discovery {
                     key: format!("{:016x}", key.stack.0),
                     title: ending.title(*exit),
                     exit: stack::exit_text(*exit),
+                    functions: ending.functions(*exit),
                     site: *site,
                     ..common
                 };

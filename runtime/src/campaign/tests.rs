@@ -501,3 +501,10 @@ fn findings_say_what_replay_needs() {
         assert_eq!(record.limits, sample().limits);
     }
 }
+
+#[test]
+fn the_first_checkpoint_with_anything_in_it_comes_soon() {
+    assert_eq!(time_to_next(None), CHECKPOINT_FIRST);
+    assert_eq!(time_to_next(Some(0)), CHECKPOINT_FIRST);
+    assert_eq!(time_to_next(Some(1)), CHECKPOINT_EVERY);
+}

@@ -1,6 +1,7 @@
 //! What folders hold that are given to a check: inputs, findings, or campaigns, which have both.
 //!
-//! A folder with a folder of a finding in it is one of findings; any other one is one of inputs.
+//! A folder with a folder of a finding in it is one of findings; any other one is one of inputs. Campaigns in it are folders
+//! by themselves.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,23 @@ pub struct Folder {
     pub warnings: Vec<String>,
 }
 
-/// Reads what is known. Of campaigns of a property the choices are taken, because it gets no bytes.
+/// Reads what is known in a folder and in the campaigns in it: see [`known`].
+pub fn all_known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Vec<Folder>> {
+    let mut folders = vec![known(path, is_property, input_bytes_max)?];
+    for campaign in inputs::campaigns(&[path.to_owned()])? {
+        if campaign != path && campaign.starts_with(path) {
+            folders.push(known(&campaign, is_property, input_bytes_max)?);
+        }
+    }
+    let has_more = folders.len() > 1;
+    folders.retain(|folder| {
+        let is_empty = folder.inputs.is_empty() && folder.findings.is_empty();
+        !(has_more && is_empty && folder.record.is_none())
+    });
+    Ok(folders)
+}
+
+/// Reads what is known in one folder. Of campaigns of a property the choices are taken, because it gets no bytes.
 /// Errs if a folder is missing, or a file in it cannot be read whole: a gate does not pass over what it was told to replay.
 pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Folder> {
     let mut folder = Folder {
@@ -54,7 +71,10 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
     } else {
         return Ok(folder);
     };
-    let read = inputs::read_all(&[of_inputs], input_bytes_max)?;
+    let read = match folder.record {
+        Some(_) => inputs::read_all(&[of_inputs], input_bytes_max)?,
+        None => inputs::read_beside_campaigns(&[of_inputs], input_bytes_max)?,
+    };
     if let Some(unread) = read.unread {
         return Err(with_next(
             format!("{}; a check replays all that it is told", unread.what),

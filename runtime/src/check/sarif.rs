@@ -41,6 +41,7 @@ pub fn sarif(report: &Report, root: Option<&Path>) -> String {
 fn rule(kind: &str) -> Value {
     let what = match kind {
         "trap" => "The target trapped",
+        "memory" => "The target did wrong to its memory",
         "hang" => "The fuel of a run was used up",
         "stack-overflow" => "The stack overflowed, or calls nested too deeply",
         "oom" => "The target needed more memory than it may have",
@@ -118,7 +119,28 @@ fn uri(path: &str, root: Option<&Path>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn each_kind_of_finding_has_words_of_its_own() {
+        let kinds = [
+            "trap",
+            "memory",
+            "hang",
+            "stack-overflow",
+            "oom",
+            "harness-error",
+            "generator",
+            "bad-draw",
+            "slow",
+            "valid",
+        ];
+        let text = |kind| rule(kind)["shortDescription"]["text"].to_string();
+        let texts = kinds.map(text).into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(texts.len(), kinds.len(), "{texts:?}");
+    }
 
     #[test]
     fn paths_become_uris() {

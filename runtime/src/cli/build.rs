@@ -1,22 +1,26 @@
 //! `sandglass build`: from sources to a module, and the command that fuzzes it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use sandglass_instrument::accept::EntryKind;
+use sandglass_instrument::accept::{AcceptLimits, EntryKind};
+use sandglass_instrument::carried;
+use sandglass_sandbox::Limits;
 
+use super::guest_files::{self, parse_pair};
 use crate::build::Checks;
 use crate::build::cargo_fuzz::Project;
 use crate::build::compiler::Wanted;
 use crate::build::sources::{self, Sources};
-use crate::error::{exit_code, io, show, with_next};
+use crate::error::{exit_code, io, printable, show, with_next};
 use crate::report::Sink;
 use crate::report::plain::number;
 use crate::shell::{quote, quote_path};
-use crate::target::{MEMORY_BYTES_MAX, Module};
+use crate::target::{MEMORY_BYTES_MAX, Module, read_wasm};
 
 /// `sandglass build`
 #[derive(Debug, Args)]
@@ -36,6 +40,10 @@ pub struct BuildArgs {
     /// Compile checks in that end a run and name what went wrong
     #[arg(long, value_name = "WHAT", value_enum)]
     pub sanitize: Option<Checks>,
+    /// A file that the target finds, also before its first input: the path that it sees, and one of yours that is copied
+    /// into the module, or a folder of them; of a module that is there already, too
+    #[arg(long = "file", value_name = "PATH=FILE", value_parser = parse_pair)]
+    pub files: Vec<(String, String)>,
     /// Flags for cargo or for the compiler and linker
     #[arg(last = true, value_name = "FLAGS")]
     pub flags: Vec<String>,
@@ -64,11 +72,14 @@ pub(super) fn run(args: BuildArgs) -> Result<u8> {
             "sandglass build without it, then sandglass fuzz TARGET.wasm --sanitize heap",
         ));
     }
+    let files = guest_files::read(&args.files, true, Limits::STANDARD.file_bytes)?;
     let is_sources = args.what.iter().any(|word| sources::is_source(word));
-    let built = match is_sources {
-        true => build_sources(&args)?,
-        false => build_target(&args)?,
+    let built = match &args.what[..] {
+        [module] if is_module(module) && !files.is_empty() => copy_module(&args, module, &files)?,
+        _ if is_sources => build_sources(&args)?,
+        _ => build_target(&args)?,
     };
+    carry(&built.out, &files)?;
     let module = Module::read(&built.out, MEMORY_BYTES_MAX)?;
     let out = quote(&module.path);
     let entry = module.facts.target();
@@ -170,6 +181,64 @@ fn build_target(args: &BuildArgs) -> Result<Built> {
         dictionary: project.dictionary(target),
         out,
     })
+}
+
+fn is_module(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "wasm")
+}
+
+/// A module that somebody else has built, for what it is to carry.
+fn copy_module(args: &BuildArgs, module: &Path, files: &[(String, Vec<u8>)]) -> Result<Built> {
+    let is_compiled = args.compiler.is_some() || args.sanitize.is_some() || !args.flags.is_empty();
+    if is_compiled || args.manifest_path.is_some() {
+        bail!(
+            "{}: a module already, expected no options of a compiler",
+            show(module)
+        );
+    }
+    let Some(out) = args.out.clone() else {
+        return Err(with_next(
+            format!(
+                "{}: a module already, expected -o for the one with the files",
+                show(module)
+            ),
+            format!(
+                "the same command with -o {}",
+                quote_path(&module.with_extension("with-files.wasm"))
+            ),
+        ));
+    };
+    let read = Module::read(module, MEMORY_BYTES_MAX)?;
+    let there = read.facts.files.iter().map(|file| &file.path);
+    let there = there.collect::<BTreeSet<_>>();
+    if let Some((path, _)) = files.iter().find(|(path, _)| there.contains(path)) {
+        bail!(
+            "--file {}: {} has a file there already, expected another path",
+            printable(path),
+            show(module)
+        );
+    }
+    make_place(&out)?;
+    fs::write(&out, read.wasm).map_err(|e| io(&out, "write", &e))?;
+    Ok(Built {
+        out,
+        corpus: None,
+        artifacts: None,
+        dictionary: None,
+    })
+}
+
+/// Puts files into a module that was built.
+fn carry(out: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut wasm = read_wasm(out, &AcceptLimits::standard(MEMORY_BYTES_MAX))?;
+    for (path, contents) in files {
+        carried::carry(&mut wasm, path, contents);
+    }
+    fs::write(out, &wasm).map_err(|e| io(out, "write", &e))
 }
 
 /// Makes the folder of a file, before minutes of compiling.

@@ -18,6 +18,7 @@ use crate::inputs::{self, Input, Inputs};
 use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::store::read_record;
+use crate::store::record::Record;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
 
 /// Largest file of choices that is read: twice what 64 Ki of draws can be.
@@ -234,6 +235,78 @@ pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Opt
     }
     let limits = limits(guest, record.map(|record| &record.limits))?;
     Ok((options, limits))
+}
+
+/// How a campaign's inputs are called, and their limits: as recorded, unless flags say otherwise.
+pub(super) fn call_of_campaign(
+    record: Option<&Record>,
+    target: &Path,
+    guest: &GuestArgs,
+) -> Result<(Options, Limits)> {
+    let mut options = options(guest, target);
+    if let Some(record) = record {
+        let of = &record.target;
+        if guest.args.is_empty() {
+            options.args.extend(of.args.iter().cloned());
+        }
+        options.stub_imports |= of.stub_imports;
+        if guest.sanitize.is_none() {
+            options.sanitize_heap = of.sanitize_heap;
+        }
+        if options.allocator.is_empty() && options.sanitize_heap {
+            options.allocator.clone_from(&of.allocator);
+        }
+        options.cost = cost_model(guest).unwrap_or(of.cost_model);
+    }
+    let limits = limits(guest, record.map(|record| &record.limits))?;
+    Ok((options, limits))
+}
+
+/// The same for what several paths hold: as in the campaigns among them, whose limits are the largest of all. Errs where
+/// campaigns among them were called otherwise than others, and flags do not say how.
+pub(super) fn call_of_paths(
+    paths: &[PathBuf],
+    target: &Path,
+    guest: &GuestArgs,
+) -> Result<(Options, Limits)> {
+    let mut found: Option<(PathBuf, Options, Limits)> = None;
+    for campaign in inputs::campaigns(paths)? {
+        let record = read_record(&campaign)?;
+        let (options, limits) = call_of_campaign(record.as_ref(), target, guest)?;
+        found = Some(match found {
+            None => (campaign, options, limits),
+            Some((first, before, most)) if before == options => {
+                (first, before, largest(&most, &limits))
+            }
+            Some((first, before, _)) => {
+                return Err(with_next(
+                    format!(
+                        "{}: a campaign with other options of the target than {} ({:?}, not {:?}), expected one call for all",
+                        show(&campaign),
+                        show(&first),
+                        &options.args[1..],
+                        &before.args[1..],
+                    ),
+                    "the same command with one of them, or with -- ARGS",
+                ));
+            }
+        });
+    }
+    match found {
+        Some((_, options, limits)) => Ok((options, limits)),
+        None => call_of_campaign(None, target, guest),
+    }
+}
+
+fn largest(a: &Limits, b: &Limits) -> Limits {
+    Limits {
+        fuel: a.fuel.max(b.fuel),
+        memory_bytes: a.memory_bytes.max(b.memory_bytes),
+        call_depth: a.call_depth.max(b.call_depth),
+        output_bytes: a.output_bytes.max(b.output_bytes),
+        input_bytes: a.input_bytes.max(b.input_bytes),
+        file_bytes: a.file_bytes.max(b.file_bytes),
+    }
 }
 
 /// Refuses to look for memory errors in what counts or follows bytes: those builds watch nothing, and a cost with

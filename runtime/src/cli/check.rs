@@ -7,18 +7,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use sandglass_engine::guidance::InputKind;
+use sandglass_instrument::CostModel;
 use sandglass_sandbox::on_guest_thread;
 
-use super::args::{CheckArgs, CoverageArg, FuzzArgs, SanitizeArg};
+use super::args::{CheckArgs, CostArg, CoverageArg, FuzzArgs, SanitizeArg};
 use super::case;
 use crate::campaign::start::start;
-use crate::check::known::{Folder, findings, known, open};
+use crate::check::known::{Folder, all_known, findings, open};
 use crate::check::{Checked, Report, What, junit, sarif};
 use crate::config::{CampaignConfig, default_folder, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Ended, Event, Warning};
 use crate::report::plain::{number, plural};
 use crate::report::{Reporter, Sink};
+use crate::store;
+use crate::store::finding;
 use crate::target::Module;
 
 mod print;
@@ -59,12 +62,13 @@ pub(super) fn run(args: CheckArgs) -> Result<u8> {
             "the same command with a folder, or with --execs N",
         ));
     }
-    write_reports(&args, &report)?;
     if args.json {
         print::json(&mut out, &report);
     } else {
         print::print(&mut out, &args, &report);
     }
+    // What was found out is told, whether or not they can be written.
+    write_reports(&args, &report)?;
     Ok(match report.failures().next() {
         None => exit_code::FINE,
         Some(_) => exit_code::FINDINGS,
@@ -89,7 +93,7 @@ fn read_folders(args: &CheckArgs, module: &Module, input_bytes: u32) -> Result<V
     };
     let mut folders = Vec::new();
     for path in &paths {
-        folders.push(known(path, module.is_property(), input_bytes.into())?);
+        folders.extend(all_known(path, module.is_property(), input_bytes.into())?);
     }
     for path in &args.open {
         folders.push(open(path)?);
@@ -107,11 +111,11 @@ fn campaign(
     let default = || default_folder(&args.target).with_extension("check");
     let out = args.out.clone().unwrap_or_else(default);
     let folder = out.join("campaign");
-    // Each check begins one anew; only what a campaign made is removed.
-    if folder.join("campaign.toml").exists() {
-        fs::remove_dir_all(&folder).map_err(|e| io(&folder, "remove", &e))?;
-    }
+    // Until what it found is read: each check begins a campaign anew.
+    let _alone = store::hold(&out)?;
+    store::remove_of_check(&folder)?;
     let mut config = config(args, checker, &folder)?;
+    config.of_check = true;
     if config.guidance.input == InputKind::Bytes && config.generator.is_none() {
         let mut seen = BTreeSet::new();
         config.inputs = seeds;
@@ -129,7 +133,18 @@ fn campaign(
             plural(args.execs, "execution")
         );
     }
-    report.execs = summary.counters.execs;
+    let counters = &summary.counters;
+    if checker.module.is_property() && counters.valid + counters.findings == 0 {
+        return Err(with_next(
+            format!(
+                "{}: no trial was valid in {}: nothing was tested, expected a property that takes some of what it draws",
+                show(&args.target),
+                plural(counters.execs, "execution")
+            ),
+            "draw what is right in place of rejecting what is not, or --max-choices 1M if it draws without end",
+        ));
+    }
+    report.execs = counters.execs;
     report.state_hash = summary.state_hash;
     // What has failed already is one bug, and not two.
     let failed: BTreeSet<(String, String)> = report
@@ -154,6 +169,10 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
             guest.args.clone_from(&record.target.args);
         }
         guest.stub_imports |= record.target.stub_imports;
+        guest.cost_model = guest.cost_model.or(Some(match record.target.cost_model {
+            CostModel::Plain => CostArg::Plain,
+            CostModel::Native => CostArg::Native,
+        }));
         guest.sanitize = guest.sanitize.or(Some(match &record.target {
             target if target.sanitize_heap => SanitizeArg::Heap,
             target if target.sanitize_sample => SanitizeArg::Sample,
@@ -200,11 +219,27 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
 /// As in campaigns.
 const SLOW_FACTOR: u64 = 100;
 
-/// Copies a finding to where it stays. One of that name is left alone.
+/// Copies a finding to where it stays. One of that name stays if it is of the same input and module; else it is replaced,
+/// unless somebody has put something into its folder: then this one gets another name.
 fn keep(made: &Path, findings: &Path) -> Result<PathBuf> {
-    let place = findings.join(made.file_name().unwrap_or_default());
+    let name = made.file_name().unwrap_or_default();
+    let mut place = findings.join(name);
     if place.join("finding.json").exists() {
-        return Ok(place);
+        let (now, _) = finding::read(made)?;
+        let is_same = finding::read(&place).is_ok_and(|(there, _)| {
+            there.input_hash == now.input_hash && there.target_hash == now.target_hash
+        });
+        if is_same {
+            return Ok(place);
+        }
+        if !finding::is_ours_alone(&place) {
+            let mut other = name.to_owned();
+            other.push(format!("-{}", &now.input_hash[..8]));
+            place = findings.join(other);
+        }
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(|e| io(&place, "remove", &e))?;
+        }
     }
     fs::create_dir_all(&place).map_err(|e| io(&place, "create the folder", &e))?;
     // The record comes last: it is what makes the folder one of a finding.

@@ -11,28 +11,26 @@ use sandglass_engine::{Interest, Outcome, Variant};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::CminArgs;
-use super::case::read_bytes;
+use super::case::{call_of_paths, read_bytes};
 use super::profile::refuse_property;
 use crate::campaign::workers::Runner as _;
-use crate::config::{options, require_empty, reset, wanted_limits};
+use crate::config::{require_empty, reset};
 use crate::cover_set::{Candidate, smallest_cover};
 use crate::error::{exit_code, io, show};
 use crate::inputs::Input;
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::store::input_name;
-use crate::target::{Module, Target, Worker};
+use crate::target::{MEMORY_BYTES_MAX, Module, Target, Worker};
 
 pub(super) fn run(args: CminArgs) -> Result<u8> {
-    let wanted = wanted_limits(&args.guest.limits)?;
-    let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     refuse_property(&module, &args.target)?;
     if args.guest.generator.is_some() {
         bail!("--generator: cmin runs inputs of bytes as they are; expected no such option");
     }
-    let limits = wanted.with_fuel(Limits::STANDARD.fuel);
+    let (options, limits) = call_of_paths(&args.corpus, &args.target, &args.guest)?;
     let read = read_bytes(&args.corpus, u64::from(limits.input_bytes))?;
-    let options = options(&args.guest, &args.target);
     let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
     let out = args.out.unwrap_or_else(|| default_out(&args.corpus[0]));
     if read.inputs.is_empty() {

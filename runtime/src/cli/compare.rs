@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_instrument::CostModel;
-use sandglass_sandbox::{Limits, on_guest_thread};
+use sandglass_sandbox::on_guest_thread;
 use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::case::refuse_sanitize;
-use super::profile::{read, refuse_property};
+use super::profile::{call_for_costs, read, refuse_property};
 use crate::compare::checks::{Checked, Verdict, checks};
 use crate::compare::growth::{Change, Family, families};
 use crate::compare::{Comparison, Pair, Reached, check, compare};
-use crate::config::{options, reset, wanted_limits};
+use crate::config::reset;
 use crate::cover::Share;
 use crate::error::{exit_code, io, printable, show};
 use crate::event::{Event, Warning};
@@ -46,14 +46,14 @@ const ONLY_MAX: usize = 5;
 
 pub(super) fn run(args: CompareArgs) -> Result<u8> {
     refuse_sanitize(&args.guest, "compare")?;
-    let limits = wanted_limits(&args.guest.limits)?.with_fuel(Limits::STANDARD.fuel);
     let old = Module::read(&args.old, MEMORY_BYTES_MAX)?;
     let new = Module::read(&args.new, MEMORY_BYTES_MAX)?;
     check(&new, &old)?;
     refuse_property(&new, &args.new)?;
     let (inputs, warnings) = read(&args.corpus, &new, &args.guest)?;
+    let limits = call_for_costs(&args.corpus, &args.new, &args.guest)?.1;
     let target = |module: Module, path| -> Result<Arc<Target>> {
-        let options = options(&args.guest, path);
+        let options = call_for_costs(&args.corpus, path, &args.guest)?.0;
         Ok(Arc::new(Target::new(
             module,
             options,

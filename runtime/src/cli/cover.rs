@@ -9,9 +9,9 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
-use super::case::{CHOICES_BYTES_MAX, expect_choices, read_bytes};
+use super::case::{CHOICES_BYTES_MAX, call_of_paths, expect_choices, read_bytes};
 use crate::check::known::findings;
-use crate::config::{default_folder, options, reset, wanted_limits};
+use crate::config::{default_folder, reset};
 use crate::cover::json::{self, Ran};
 use crate::cover::source::Sources;
 use crate::cover::{Compared, Cover, html, lcov, text};
@@ -22,12 +22,10 @@ use crate::report::Sink;
 use crate::report::plain::plural;
 use crate::shell::quote_path;
 use crate::store::finding;
-use crate::target::{Module, Reset, Target, again};
+use crate::target::{MEMORY_BYTES_MAX, Module, Reset, Target, again};
 
 pub(super) fn run(args: CoverArgs) -> Result<u8> {
-    let wanted = wanted_limits(&args.guest.limits)?;
-    let module = Module::read(&args.target, wanted.limits.memory_bytes)?;
-    let limits = wanted.with_fuel(Limits::STANDARD.fuel);
+    let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
     let corpus = match &args.corpus[..] {
         [] => vec![default_folder(&args.target)],
         folders => folders.to_vec(),
@@ -41,6 +39,7 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
             format!("sandglass fuzz {}", quote_path(&args.target)),
         ));
     }
+    let (options, limits) = call_of_paths(&corpus, &args.target, &args.guest)?;
     let is_property = module.is_property();
     let paths = with_findings(&corpus, is_property)?;
     let read = match is_property {
@@ -53,7 +52,6 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
             show(&corpus[0])
         );
     }
-    let options = options(&args.guest, &args.target);
     let target = Target::new(module, options, reset(args.guest.reset))?;
     let seen = on_guest_thread(|| run_all(&target, &limits, &read.inputs))?;
     let (wasm, map) = (&target.module.wasm, seen.program.probe_map());
@@ -107,26 +105,37 @@ fn with_findings(corpus: &[PathBuf], is_property: bool) -> Result<Vec<PathBuf>> 
     let mut paths = Vec::new();
     for path in corpus {
         if !path.join("campaign.toml").exists() {
+            // With the corpora of the campaigns in it.
             paths.push(path.clone());
+            for campaign in inputs::campaigns(std::slice::from_ref(path))? {
+                let is_inside = campaign.starts_with(path);
+                paths.extend(broken_by(&campaign)?.into_iter().filter(|_| is_inside));
+            }
             continue;
         }
         match is_property {
             true => paths.extend(Some(path.join("choices")).filter(|folder| folder.is_dir())),
             false => paths.push(path.clone()),
         }
-        for folder in findings(path)? {
-            let (record, _) = finding::read(&folder)?;
-            if is_property {
-                paths.push(folder.join("choices"));
-                continue;
-            }
-            // What broke a generator has reached no target.
-            if record.kind != "generator" {
-                paths.push(folder.join("input"));
-            }
+        if is_property {
+            let folders = findings(path)?.into_iter();
+            paths.extend(folders.map(|folder| folder.join("choices")));
+        } else {
+            paths.extend(broken_by(path)?);
         }
     }
     Ok(paths)
+}
+
+/// The inputs of a campaign's findings that have reached the target: not what broke a generator.
+fn broken_by(campaign: &Path) -> Result<Vec<PathBuf>> {
+    let mut inputs = Vec::new();
+    for folder in findings(campaign)? {
+        if finding::read(&folder)?.0.kind != "generator" {
+            inputs.push(folder.join("input"));
+        }
+    }
+    Ok(inputs)
 }
 
 fn about(ran: &Ran<'_>) -> String {

@@ -134,6 +134,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
     let guidance = config::guidance(None, &module, false)?;
     Ok(CampaignConfig {
         join: None,
+        of_check: false,
         reruns: config::reruns(None, &module, Reset::Hot, &[])?,
         wants_reruns: false,
         guidance,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use sandglass_instrument::accept::{Facts, Item};
+use sandglass_instrument::carried::Carried;
 use sandglass_instrument::printable::printable;
 use sandglass_instrument::symbols::Symbols;
 use sandglass_instrument::{HeapSupport, Probes, heap_functions};
@@ -46,6 +47,8 @@ struct Inspection {
     data_bytes: u64,
     custom_bytes: u64,
     memories: Vec<String>,
+    /// Files that it carries: paths and sizes.
+    files: Vec<String>,
     features: Vec<String>,
     imports: Vec<String>,
     exports: Vec<String>,
@@ -111,6 +114,7 @@ fn inspect(module: &Module, allocator: &[String]) -> Result<Inspection> {
         data_bytes: facts.data_bytes,
         custom_bytes: facts.custom_bytes,
         memories: memories(facts),
+        files: files(facts),
         features: facts
             .features
             .iter()
@@ -182,6 +186,14 @@ fn memories(facts: &Facts) -> Vec<String> {
     facts.memories.iter().map(memory).collect()
 }
 
+fn files(facts: &Facts) -> Vec<String> {
+    let file = |file: &Carried| {
+        let bytes = number(file.contents.len() as u64);
+        format!("{} ({bytes} bytes)", printable(&file.path))
+    };
+    facts.files.iter().map(file).collect()
+}
+
 fn item(item: &Item) -> String {
     match item {
         Item::Function(signature) => printable(signature),
@@ -249,6 +261,9 @@ fn print(out: &mut Sink, inspection: &Inspection) {
         _ => out.line("probes: none, it cannot be instrumented"),
     }
     list(out, "memories", &inspection.memories);
+    if !inspection.files.is_empty() {
+        list(out, "files", &inspection.files);
+    }
     list(out, "features", &inspection.features);
     list(out, "imports", &inspection.imports);
     list(out, "exports", &inspection.exports);

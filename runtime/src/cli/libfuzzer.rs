@@ -10,6 +10,7 @@ mod merge;
 mod minimize;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::profile::refuse_property;
 use crate::campaign::start::start;
 use crate::config::{self, CampaignConfig};
 use crate::corpora::{Tool, export};
-use crate::error::{exit_code, show};
+use crate::error::{exit_code, io, show};
 use crate::event::Ended;
 use crate::inputs;
 use crate::report::Sink;
@@ -118,6 +119,11 @@ fn run_files(mut args: FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
 fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
     flags.apply(&mut args);
     let first = args.corpus.first().cloned();
+    if flags.creates_folders {
+        for path in args.corpus.iter().filter(|path| !path.exists()) {
+            fs::create_dir_all(path).map_err(|e| io(path, "create the folder", &e))?;
+        }
+    }
     if let Some(path) = args.corpus.iter().find(|path| !path.exists()) {
         bail!("{}: no such file or folder", show(path));
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use sandglass_sandbox::{Limits, on_guest_thread};
+use sandglass_sandbox::{Limits, Options, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
-use super::case::{Case, exact_for, read_bytes, read_case};
+use super::case::{Case, call_of_paths, exact_for, read_bytes, read_case};
 use super::perf;
-use crate::config::{cost_model, options, reset, wanted_limits};
+use crate::config::{reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
 use crate::inputs::Input;
@@ -26,7 +26,6 @@ use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::shell::quote_path;
 use crate::stack::exit_text;
-use crate::store::read_record;
 use crate::target::{MEMORY_BYTES_MAX, Module, Target};
 
 /// What is to be run, and how.
@@ -221,13 +220,7 @@ fn asked(module: &Module, args: &PerfArgs) -> Result<Asked> {
     let (target, limits) = if let Some(case) = &case {
         exact_for(case, module, target, guest)?
     } else {
-        let limits = wanted_limits(&guest.limits)?.with_fuel(Limits::STANDARD.fuel);
-        let mut options = options(guest, target);
-        if cost_model(guest).is_none()
-            && let Some(record) = read_record(path)?
-        {
-            options.cost = record.target.cost_model;
-        }
+        let (options, limits) = call_for_costs(path, target, guest)?;
         let target = Target::new(module.clone(), options, reset(guest.reset))?;
         (Arc::new(target), limits)
     };
@@ -238,6 +231,26 @@ fn asked(module: &Module, args: &PerfArgs) -> Result<Asked> {
         warnings,
         case,
     })
+}
+
+/// How the inputs of a campaign are called to see what they cost: without watching memory, and with as much fuel as inputs
+/// of no campaign get, unless that campaign had more.
+pub(super) fn call_for_costs(
+    path: &Path,
+    target: &Path,
+    guest: &GuestArgs,
+) -> Result<(Options, Limits)> {
+    let (options, mut limits) = call_of_paths(&[path.to_owned()], target, guest)?;
+    let options = Options {
+        sanitize_heap: false,
+        allocator: Vec::new(),
+        ..options
+    };
+    let wanted = wanted_limits(&guest.limits)?;
+    limits.fuel = wanted
+        .with_fuel(limits.fuel.max(Limits::STANDARD.fuel))
+        .fuel;
+    Ok((options, limits))
 }
 
 /// The inputs of a file, a finding, or a folder, which has at least one; and what was left out.

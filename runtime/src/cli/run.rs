@@ -7,16 +7,16 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use sandglass_engine::{Exit, Status};
 use sandglass_instrument::accept::AcceptLimits;
 
 use super::args::LimitArgs;
+use super::guest_files::{self, parse_pair};
 use crate::boxed::{Boxed, Call, Output};
 use crate::config::wanted_limits;
 use crate::error::{exit_code, io, printable, show};
-use crate::inputs::read_file;
 use crate::output::Stdout;
 use crate::report::plain::number;
 use crate::target::{MEMORY_BYTES_MAX, read_wasm};
@@ -31,7 +31,7 @@ pub struct RunArgs {
     pub target: PathBuf,
     /// Its input [default: standard input]
     pub input: Option<PathBuf>,
-    /// A file that it finds: the path that it sees, and one of yours that is copied
+    /// A file that it finds: the path that it sees, and one of yours that is copied, or a folder of them
     #[arg(long = "file", value_name = "PATH=FILE", value_parser = parse_pair)]
     pub files: Vec<(String, String)>,
     /// A variable of its environment, which is empty otherwise
@@ -51,26 +51,17 @@ pub struct RunArgs {
     pub args: Vec<String>,
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("expected a name, `=`, and a value")?;
-    match name {
-        "" => Err("expected a name before the `=`".to_owned()),
-        name => Ok((name.to_owned(), value.to_owned())),
-    }
-}
-
 pub(super) fn run(args: &RunArgs) -> Result<u8> {
     // A box has no seeds to measure fuel by.
     let limits = wanted_limits(&args.limits)?.with_fuel(FUEL);
     let accept = AcceptLimits::standard(MEMORY_BYTES_MAX);
     let wasm = read_wasm(&args.target, &accept)?;
     let input = read_input(args.input.as_deref(), u64::from(limits.input_bytes))?;
+    let takes_input = args.args.iter().any(|arg| arg.contains("@@"));
     let call = Call {
         args: args.args.clone(),
         env: args.env.clone(),
-        files: files(args, limits.file_bytes)?,
+        files: guest_files::read(&args.files, takes_input, limits.file_bytes)?,
         sanitize_heap: args.sanitize,
     };
     let name = args.target.to_string_lossy();
@@ -104,31 +95,6 @@ fn read_input(path: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>> {
         );
     }
     Ok(input)
-}
-
-fn files(args: &RunArgs, bytes_max: u64) -> Result<Vec<(String, Vec<u8>)>> {
-    let takes_input = args.args.iter().any(|arg| arg.contains("@@"));
-    let read = |(path, file): &(String, String)| {
-        if file.is_empty() {
-            return Err(anyhow!(
-                "--file {}=: no file, expected its path behind the `=`",
-                printable(path)
-            ));
-        }
-        if takes_input && path == "/input" {
-            return Err(anyhow!(
-                "--file /input: that is where `@@` puts the input; expected another path"
-            ));
-        }
-        if !path.starts_with('/') {
-            return Err(anyhow!(
-                "--file {}: expected a path that begins with `/`, as the module will see it",
-                printable(path)
-            ));
-        }
-        Ok((path.clone(), read_file(Path::new(file), bytes_max)?))
-    };
-    args.files.iter().map(read).collect()
 }
 
 /// Bytes as they are, or without control characters for a terminal.

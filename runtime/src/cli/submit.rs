@@ -16,8 +16,7 @@ use crate::inputs;
 use crate::join::job::{self, KINDS};
 use crate::output::print;
 use crate::report::Sink;
-use crate::shell::quote;
-use crate::store::finding::{self, FindingRecord, watching_flags};
+use crate::store::finding::{self, FindingRecord};
 use crate::target::require_hash;
 
 /// `sandglass submit`
@@ -126,16 +125,12 @@ fn require_call(path: &Path, record: &FindingRecord, joined: &Joined) -> Result<
     if record.sanitize_heap == joined.called.sanitize_heap && record.args == joined.called.args {
         return Ok(());
     }
-    let flags = watching_flags(record.sanitize_heap, &record.allocator);
-    let args: String = record
-        .args
-        .iter()
-        .map(|arg| format!(" {}", quote(arg)))
-        .collect();
-    let dashes = if args.is_empty() { "" } else { " --" };
     Err(with_next(
         format!("{}: found with other options than these", show(path)),
-        format!("the same command with{flags}{dashes}{args}, and a worker with them, too"),
+        format!(
+            "the same command with{}, and a worker with them, too",
+            record.call_flags()
+        ),
     ))
 }
 

@@ -86,6 +86,20 @@ pub(super) fn advice(known: &Known) -> Vec<Advice> {
 /// Of what became of the inputs: the first that applies explains the rest.
 fn of_inputs(known: &Known) -> Option<Advice> {
     let counters = &known.counters;
+    if known.is_property && counters.invalid == counters.execs {
+        return Some(Advice {
+            matter: Matter::Rejected,
+            says: format!(
+                "no trial was valid, so that nothing is tested: {} rejected by the property, {} gave up or drew more than --max-choices",
+                number(counters.invalid - counters.without_input),
+                number(counters.without_input)
+            ),
+            next: match counters.without_input == counters.execs {
+                true => again("--max-choices 1M"),
+                false => on_folder("cover", known),
+            },
+        });
+    }
     if counters.without_input == counters.execs {
         return Some(Advice {
             matter: Matter::NoInput,

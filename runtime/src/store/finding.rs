@@ -46,6 +46,9 @@ pub struct FindingRecord {
     pub title: String,
     /// How the execution ended, in words.
     pub exit: String,
+    /// The functions by which it is told apart, without lines: the same in another build. Absent if none are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<String>,
     /// Offset of the trap in the original module's file; 0 = none.
     pub site: u32,
     /// Fuel used up to the end.
@@ -124,6 +127,7 @@ impl FindingRecord {
             key: String::new(),
             title: String::new(),
             exit: String::new(),
+            functions: Vec::new(),
             site: 0,
             fuel: 0,
             expected: None,
@@ -221,7 +225,7 @@ fn make_executable(path: &Path) -> Result<()> {
 const FILES: [&str; 5] = ["input", "choices", "finding.json", "stack.txt", "repro"];
 
 /// Whether there is nothing else in it.
-fn is_ours_alone(folder: &Path) -> bool {
+pub(crate) fn is_ours_alone(folder: &Path) -> bool {
     let is_ours = |name: &OsStr| FILES.iter().any(|file| name == *file);
     fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name())))
@@ -289,9 +293,32 @@ pub fn repro_command(target: &str, place: &Path) -> String {
     printable(&command)
 }
 
-/// The same for an input or choices alone, which do not say how to look at them.
+/// The same for an input or choices alone, which do not say how the target is called.
 pub fn repro_bare(target: &str, place: &Path, options: &Options) -> String {
-    repro_command(target, place) + &watching_flags(options.sanitize_heap, &options.allocator)
+    repro_command(target, place) + &call_flags(options)
+}
+
+/// The flags that have a target called so, a blank before each; none if nothing is special.
+pub fn call_flags(options: &Options) -> String {
+    let watching = watching_flags(options.sanitize_heap, &options.allocator);
+    let args = options.args.get(1..).unwrap_or_default();
+    watching + &flags_of_call(options.stub_imports, args)
+}
+
+impl FindingRecord {
+    /// The same for how it was called.
+    pub fn call_flags(&self) -> String {
+        let watching = watching_flags(self.sanitize_heap, &self.allocator);
+        watching + &flags_of_call(self.stub_imports, &self.args)
+    }
+}
+
+fn flags_of_call(stub_imports: bool, args: &[String]) -> String {
+    let stubs = if stub_imports { " --stub-imports" } else { "" };
+    let args = args.iter().map(|arg| format!(" {}", quote(arg)));
+    let args = args.collect::<String>();
+    let dashes = if args.is_empty() { "" } else { " --" };
+    printable(&format!("{stubs}{dashes}{args}"))
 }
 
 /// The flags that have memory errors looked for, a blank before each; none if they are not.

@@ -30,6 +30,9 @@ pub struct Record {
     /// function of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<JoinRecord>,
+    /// Whether `sandglass check` made it, which the next check removes. No part of the campaign's identity.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub of_check: bool,
     /// What the latest session was given. No part of the campaign's identity.
     #[serde(default)]
     pub budget: BudgetRecord,
@@ -338,6 +341,7 @@ pub(crate) mod tests {
                 file_bytes: 64 << 20,
             },
             join: None,
+            of_check: false,
             budget: BudgetRecord {
                 execs: Some(100),
                 time_ms: None,

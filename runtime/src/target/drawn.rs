@@ -13,6 +13,7 @@ use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome,
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
+use super::costliest::Given;
 use super::exact::{Kept, fuel_exact};
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
@@ -80,6 +81,7 @@ impl Target {
         }
         let options = Options {
             args: vec!["generator".to_owned()],
+            files: module.files().collect(),
             stub_imports,
             cost,
             generator: true,
@@ -311,6 +313,7 @@ impl Exact {
             fuel_exact,
             ending: Ending {
                 said: Said::of(outcome.exit, &stderr),
+                looping: self.looping(outcome.exit, Given::Choices(&choices))?,
                 ..self.ending_of(&frames, memory)
             },
             outcome,

@@ -9,12 +9,13 @@ use sandglass_engine::{Detail, Exit, GeneratorFault, Outcome, Variant};
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{Build, Calls, Left, Limits, MemoryFault, RawFrame, Sandbox, State};
 
+use super::costliest::Given;
 use super::{Costliest, Target};
 use crate::campaign::Replayer;
 use crate::coredump;
 use crate::memory::Memory;
 use crate::said::Said;
-use crate::stack::Ending;
+use crate::stack::{self, Ending};
 use crate::trace::Trace;
 
 /// One replayed execution.
@@ -73,6 +74,9 @@ pub struct Exact {
     symbols: Option<Symbols>,
     pub(super) keep: Keep,
     pub(super) generator: Option<Box<Exact>>,
+    /// Whether a hang is profiled, to know its loop.
+    wants_loops: bool,
+    loops: Option<Box<Costliest>>,
 }
 
 impl Exact {
@@ -86,6 +90,8 @@ impl Exact {
             symbols: None,
             keep: Keep::default(),
             generator: None,
+            wants_loops: true,
+            loops: None,
         }
     }
 
@@ -106,6 +112,14 @@ impl Exact {
         }
     }
 
+    /// The same, which does not run a hang once more to know where its loop is: for who does not tell it from others.
+    pub fn without_loops(self) -> Exact {
+        Exact {
+            wants_loops: false,
+            ..self
+        }
+    }
+
     /// Makes the instance now, not before the first replay. On a guest thread only.
     pub fn start(&mut self) -> Result<()> {
         self.exact_sandbox().map(|_| ())
@@ -121,6 +135,7 @@ impl Exact {
             fuel_exact,
             ending: Ending {
                 said: Said::of(replay.outcome.exit, &replay.stderr),
+                looping: self.looping(replay.outcome.exit, Given::Input(input))?,
                 ..self.ending_of(&replay.frames, replay.memory)
             },
             outcome: replay.outcome,
@@ -129,6 +144,15 @@ impl Exact {
             trace: self.trace(&kept),
             core: self.core(&replay.frames, &kept),
         })
+    }
+
+    /// Of what ran out of fuel, the calls with the loop.
+    pub(super) fn looping(&mut self, exit: Exit, given: Given<'_>) -> Result<Vec<Frame>> {
+        if !stack::is_hang(exit) || !self.wants_loops {
+            return Ok(Vec::new());
+        }
+        let made = || Box::new(Costliest::new(&self.target, &self.limits));
+        self.loops.get_or_insert_with(made).looping(given)
     }
 
     pub(super) fn trace(&mut self, kept: &Kept) -> Option<Trace> {
@@ -162,7 +186,7 @@ impl Exact {
         Ending {
             frames: self.symbolise(frames),
             memory,
-            said: None,
+            ..Ending::default()
         }
     }
 

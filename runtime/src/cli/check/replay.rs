@@ -7,19 +7,19 @@ use std::sync::Arc;
 use anyhow::Result;
 use sandglass_engine::choice::text::HEADER;
 use sandglass_engine::{Interest, Variant};
-use sandglass_sandbox::{Limits, Options};
+use sandglass_sandbox::Options;
 
 use super::super::args::{CheckArgs, GuestArgs, SanitizeArg};
 use super::super::case::{self, Case, exact_for, read_finding};
 use crate::campaign::workers::Runner as _;
 use crate::check::known::Folder;
 use crate::check::{Checked, Group, Report, What};
-use crate::config::{options, reset};
+use crate::config::reset;
 use crate::error::printable;
 use crate::inputs::Input;
 use crate::report::plain::number;
 use crate::stack;
-use crate::store::finding::watching_flags;
+use crate::store::finding::{FindingRecord, call_flags, watching_flags};
 use crate::store::record::Record;
 use crate::target::{Exact, Module, Replayed, Target, Worker};
 use crate::triage::{self, Decision};
@@ -28,7 +28,7 @@ use crate::triage::{self, Decision};
 pub(super) struct Checker<'a> {
     args: &'a CheckArgs,
     pub(super) module: &'a Module,
-    /// Of the first campaign among the folders.
+    /// Of the first campaign among the folders: what the check's own campaign is like.
     pub(super) record: Option<&'a Record>,
     targets: Vec<(Options, Arc<Target>)>,
     /// What the campaign starts from.
@@ -63,25 +63,6 @@ impl<'a> Checker<'a> {
         Ok(target)
     }
 
-    /// How inputs are called, and their limits: as in the campaign among the folders, unless flags say otherwise.
-    fn call(&self) -> Result<(Options, Limits)> {
-        let mut options = options(&self.args.guest, &self.args.target);
-        if let Some(record) = self.record {
-            if self.args.guest.args.is_empty() {
-                options.args.extend(record.target.args.iter().cloned());
-            }
-            options.stub_imports |= record.target.stub_imports;
-            if self.args.guest.sanitize.is_none() {
-                options.sanitize_heap = record.target.sanitize_heap;
-            }
-            if options.allocator.is_empty() && options.sanitize_heap {
-                options.allocator.clone_from(&record.target.allocator);
-            }
-        }
-        let limits = case::limits(&self.args.guest, self.record.map(|record| &record.limits))?;
-        Ok((options, limits))
-    }
-
     pub(super) fn replay_all(&mut self, folders: &[Folder], report: &mut Report) -> Result<()> {
         for folder in folders {
             if !folder.inputs.is_empty() {
@@ -101,7 +82,10 @@ impl<'a> Checker<'a> {
     }
 
     fn inputs(&mut self, folder: &Folder, report: &mut Report) -> Result<()> {
-        let (options, limits) = self.call()?;
+        // What lies in no campaign is called as the first of them, too.
+        let record = folder.record.as_ref().or(self.record);
+        let (options, limits) =
+            case::call_of_campaign(record, &self.args.target, &self.args.guest)?;
         let target = self.target(&options)?;
         let mut exact = Exact::new(&target, &limits);
         let mut worker = None;
@@ -126,7 +110,7 @@ impl<'a> Checker<'a> {
                 let replayed = exact.replay(&input.bytes)?;
                 let mut one = checked(What::Input, &folder.name, &input.path, &replayed);
                 one.failure = Some("is a finding".to_owned());
-                one.flags = watching_flags(options.sanitize_heap, &options.allocator);
+                one.flags = call_flags(&options);
                 report.checked.push(one);
             } else {
                 self.passed.push(input.bytes.clone());
@@ -184,12 +168,20 @@ impl<'a> Checker<'a> {
         if record.target_hash != self.module.hash && !self.module.is_property() {
             // Of another build `repro` takes the input alone.
             one.path = path.join("input");
-            one.flags = watching_flags(record.sanitize_heap, &record.allocator);
+            one.flags = record.call_flags();
         }
         let is_slow = record.kind == "slow";
         let is_finding = outcome.exit.is_finding();
+        let ends_as_it_did = ends_as_it_did(&record, &replayed, is_same_build);
+        if matches!(what, What::Open | What::Ignored) {
+            // Another build has another key for the same bug.
+            if is_finding && ends_as_it_did {
+                self.open.insert((one.kind.clone(), one.key.clone()));
+            }
+            self.open.insert((record.kind.clone(), record.key.clone()));
+        }
         if what == What::Ignored {
-            self.open.insert((record.kind, record.key));
+            // Whatever becomes of it.
         } else if is_slow && !is_finding {
             let budget = record.budget.unwrap_or(record.fuel);
             one.kind = "slow".to_owned();
@@ -203,15 +195,11 @@ impl<'a> Checker<'a> {
                 ));
             }
         } else if what == What::Open {
-            let ended = stack::exit_text(outcome.exit);
-            // Another build has other lines, and costs something else.
-            let is_same = record.exit == ended && (!is_same_build || record.fuel == outcome.fuel);
             if !is_finding {
                 one.failure = Some("is fixed: no longer a finding".to_owned());
-            } else if !is_same {
-                one.failure = Some(format!("ends otherwise: was {}", printable(&record.exit)));
+            } else if !ends_as_it_did {
+                one.failure = Some(format!("ends otherwise: was {}", printable(&record.title)));
             }
-            self.open.insert((one.kind.clone(), one.key.clone()));
         } else if is_finding {
             let why = match what {
                 What::New => "new",
@@ -224,6 +212,16 @@ impl<'a> Checker<'a> {
         }
         Ok(one)
     }
+}
+
+/// Whether it is the bug that was recorded. Another build has other lines, and costs something else, but its functions have
+/// the same names; records of earlier versions have none.
+fn ends_as_it_did(record: &FindingRecord, replayed: &Replayed, is_same_build: bool) -> bool {
+    let outcome = &replayed.outcome;
+    let functions = replayed.ending.functions(outcome.exit);
+    record.exit == stack::exit_text(outcome.exit)
+        && (record.functions.is_empty() || record.functions == functions)
+        && (!is_same_build || record.fuel == outcome.fuel)
 }
 
 fn checked(what: What, group: &str, path: &Path, replayed: &Replayed) -> Checked {

@@ -19,7 +19,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "analyze_dict",
     "close_fd_mask",
     "collect_data_flow",
-    "create_missing_dirs",
     "cross_over",
     "data_flow_trace",
     "detect_leaks",
@@ -27,6 +26,8 @@ const WITHOUT_MEANING: &[&str] = &[
     "entropic_feature_frequency_threshold",
     "entropic_number_of_rarest_features",
     "entropic_scale_per_exec_time",
+    "exit_on_item",
+    "exit_on_src_pos",
     "experimental_len_control",
     "features_dir",
     "focus_function",
@@ -60,6 +61,8 @@ const WITHOUT_MEANING: &[&str] = &[
     "reduce_inputs",
     "reload",
     "report_slow_units",
+    "run_equivalence_server",
+    "seed_inputs",
     "shrink",
     "shuffle",
     "stop_file",
@@ -135,6 +138,11 @@ pub(super) const FOLLOWED: &[(&str, &str, &str)] = &[
         "0",
         "Make the one input file smaller; -runs=N bounds it.",
     ),
+    (
+        "create_missing_dirs",
+        "0",
+        "Create the folders that are named and not there.",
+    ),
     ("print_final_stats", "0", "Print statistics at exit."),
     ("help", "0", "Print help."),
 ];
@@ -172,6 +180,7 @@ pub(super) struct Flags {
     pub(super) artifact_prefix: String,
     pub(super) exact_artifact_path: Option<String>,
     pub(super) print_final_stats: bool,
+    pub(super) creates_folders: bool,
     /// Everything that is no flag.
     pub(super) paths: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
@@ -195,6 +204,7 @@ impl Flags {
             artifact_prefix: "./".to_owned(),
             exact_artifact_path: None,
             print_final_stats: false,
+            creates_folders: false,
             paths: Vec::new(),
             warnings: Vec::new(),
         };
@@ -219,7 +229,13 @@ impl Flags {
             "dict" => self.dict = text(),
             "artifact_prefix" => self.artifact_prefix = value.to_owned(),
             "exact_artifact_path" => self.exact_artifact_path = text(),
+            "create_missing_dirs" => self.creates_folders = value != "0",
             _ if WITHOUT_MEANING.contains(&name) => {}
+            _ if name != "cleanse_crash"
+                && !FOLLOWED.iter().any(|(known, _, _)| *known == name) =>
+            {
+                self.warn(arg);
+            }
             _ => return self.set_number(arg, name, value),
         }
         Ok(())
@@ -265,8 +281,8 @@ impl Flags {
                     "sandglass min TARGET.wasm FILE --out FILE",
                 ));
             }
-            "help" | "merge" | "set_cover_merge" | "minimize_crash" | "cleanse_crash" => {}
-            _ => self.warn(arg),
+            // Those that are off.
+            _ => {}
         }
         Ok(())
     }
@@ -378,6 +394,9 @@ mod tests {
         assert_eq!(flags.mode, Mode::Run);
         assert!(parse(&["-cleanse_crash=1"]).is_err());
         assert!(parse(&["-runs=x"]).is_err());
+        // What is passed over or not known may have any value.
+        let flags = parse(&["-seed_inputs=a,b", "-exit_on_src_pos=a.c:1", "-nonsense=x"]).unwrap();
+        assert_eq!(flags.warnings.len(), 1, "{:?}", flags.warnings);
     }
 
     #[test]
