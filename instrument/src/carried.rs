@@ -12,10 +12,13 @@ use wasmparser::BinaryReader;
 /// The name of their sections.
 pub const SECTION: &str = "sandglass.file";
 
+/// Bytes of a path: more than any that is meant.
+pub const PATH_BYTES_MAX: usize = 1024;
+
 /// A file that a module carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
-    /// Where the guest finds it: a path that begins with `/`.
+    /// Where the guest finds it: a path that begins with `/`, of at most [`PATH_BYTES_MAX`] bytes.
     pub path: String,
     /// Where its contents are in the module.
     pub contents: Range<usize>,
@@ -38,7 +41,8 @@ pub(crate) fn read(data: &[u8], offset: usize) -> Option<Carried> {
     let mut reader = BinaryReader::new(data, offset);
     let path = reader.read_unlimited_string().ok()?;
     let start = reader.original_position();
-    path.starts_with('/').then(|| Carried {
+    let is_path = path.starts_with('/') && path.len() <= PATH_BYTES_MAX;
+    is_path.then(|| Carried {
         path: path.to_owned(),
         contents: start..offset + data.len(),
     })
@@ -70,9 +74,11 @@ mod tests {
 
     #[test]
     fn what_is_no_file_is_refused() {
-        // No path, one that is longer than the section, one that is relative, one that is no UTF-8.
+        // A path that is too long, none, two longer than the section, one that is relative, one that is no UTF-8.
+        let long = [&[0x81, 8][..], b"/", &[b'x'; PATH_BYTES_MAX]].concat();
         for data in [
-            &b""[..],
+            &long[..],
+            b"",
             b"\x05/a",
             b"\x80\x80\x80\x80\x10/a",
             b"\x01ab",

@@ -75,7 +75,7 @@ pub fn find_pump(
 /// Measures a family and infers its growth. On a guest thread only.
 pub fn measure(target: &Arc<Target>, limits: &Limits, input: &[u8], pump: Pump) -> Result<Report> {
     let program = target.program(Build::Exact)?;
-    let mut exact = Exact::new(target, limits);
+    let mut exact = Exact::new(target, limits).without_loops();
     let series = series::measure(input, pump, limits, &mut |member| {
         Ok(cost(program.probe_map(), exact.replay(member)?))
     })?;

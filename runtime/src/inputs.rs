@@ -87,9 +87,14 @@ pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
     read(paths, "input", input_bytes_max, "ls", false)
 }
 
-/// The same without what campaigns hold, for who reads those by themselves.
-pub fn read_beside_campaigns(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
-    read(paths, "input", input_bytes_max, "ls", true)
+/// The same without what campaigns hold, for who reads those by themselves. `of_finding` is the file that a finding's folder
+/// stands for.
+pub fn read_beside_campaigns(
+    paths: &[PathBuf],
+    of_finding: &'static str,
+    input_bytes_max: u64,
+) -> Result<Inputs> {
+    read(paths, of_finding, input_bytes_max, "ls", true)
 }
 
 /// The same for a campaign, which may want another file of a finding's folder, the choices, and may begin
@@ -232,7 +237,12 @@ impl Reading {
             if self.skips_campaigns {
                 return Ok(());
             }
-            return self.folder(&folder.join("corpus"), depth + 1);
+            let corpus = folder.join("corpus");
+            // One that is named has one; others may be the rest of one.
+            if depth > 0 && !corpus.is_dir() {
+                return Ok(());
+            }
+            return self.folder(&corpus, depth + 1);
         }
         if folder.join("finding.json").is_file() {
             self.file(&folder.join(self.of_finding));
@@ -388,6 +398,31 @@ mod tests {
             let read = read_seeds(&[folder.to_owned()], "choices", 100).unwrap();
             assert_eq!(contents(&read), [b"choices"]);
         }
+    }
+
+    #[test]
+    fn campaigns_are_found_wherever_they_lie() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        };
+        make("all/one/campaign.toml");
+        make("all/one/corpus/a");
+        make("all/one/checkpoint");
+        make("all/rest/campaign.toml");
+        make("all/more");
+        let all = [root.path().join("all")];
+        let read = read_all(&all, 100).unwrap();
+        assert_eq!(contents(&read), [&b"all/more"[..], b"all/one/corpus/a"]);
+        let beside = read_beside_campaigns(&all, "input", 100).unwrap();
+        assert_eq!(contents(&beside), [b"all/more"]);
+        let one = root.path().join("all/one");
+        let rest = root.path().join("all/rest");
+        assert_eq!(campaigns(&all).unwrap(), [one.clone(), rest]);
+        let inside = [one.join("corpus"), one.clone(), one.join("corpus/a")];
+        assert_eq!(campaigns(&inside).unwrap(), [one.clone(), one]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ pub struct Ending {
     pub memory: Option<Box<Memory>>,
     /// What it said last, if it ended itself.
     pub said: Option<Said>,
-    /// Of a hang, the calls under which it spent nearly all of its fuel, innermost first: where the loop is. Empty if that
+    /// Of a hang, the calls that it was in for the last half of its fuel, innermost first: where the loop is. Empty if that
     /// is not known.
     pub looping: Vec<Frame>,
 }

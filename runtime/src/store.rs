@@ -134,7 +134,7 @@ pub fn remove_of_check(root: &Path) -> Result<()> {
                 "{}: a campaign that no check has made, expected none: a check begins its own anew",
                 show(root)
             ),
-            "the same command with --out NEW_FOLDER",
+            "the same command with --out NEW_FOLDER; what checks of earlier versions have left may be removed",
         ));
     }
     folder::refuse_strange(root)?;

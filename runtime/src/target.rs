@@ -19,6 +19,7 @@ mod costliest;
 mod debugged;
 mod drawn;
 mod exact;
+mod looping;
 mod plain;
 mod types;
 mod watchable;

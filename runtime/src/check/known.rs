@@ -73,7 +73,7 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
     };
     let read = match folder.record {
         Some(_) => inputs::read_all(&[of_inputs], input_bytes_max)?,
-        None => inputs::read_beside_campaigns(&[of_inputs], input_bytes_max)?,
+        None => inputs::read_beside_campaigns(&[of_inputs], "input", input_bytes_max)?,
     };
     if let Some(unread) = read.unread {
         return Err(with_next(

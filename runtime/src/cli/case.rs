@@ -178,7 +178,11 @@ fn not_choices(path: &Path) -> anyhow::Error {
 /// Reads folders of inputs for a verb that takes bytes alone. Errs, beside what reading does, if there are choices among
 /// them: run as bytes they would be inputs that nobody meant.
 pub(super) fn read_bytes(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
-    let read = inputs::read_all(paths, input_bytes_max)?;
+    bytes_alone(inputs::read_all(paths, input_bytes_max)?)
+}
+
+/// What was read, if there are no choices in it: see [`read_bytes`].
+pub(super) fn bytes_alone(read: Inputs) -> Result<Inputs> {
     let is_choices = |input: &&Input| input.bytes.starts_with(format!("{HEADER}\n").as_bytes());
     match read.inputs.iter().find(is_choices) {
         None => Ok(read),
@@ -281,13 +285,14 @@ pub(super) fn call_of_paths(
             Some((first, before, _)) => {
                 return Err(with_next(
                     format!(
-                        "{}: a campaign with other options of the target than {} ({:?}, not {:?}), expected one call for all",
+                        "{}: a campaign with other options of the target than {}, expected one call for all",
                         show(&campaign),
                         show(&first),
-                        &options.args[1..],
-                        &before.args[1..],
                     ),
-                    "the same command with one of them, or with -- ARGS",
+                    format!(
+                        "the same command with one of them, or with {}",
+                        deciding_flag(&before, &options)
+                    ),
                 ));
             }
         });
@@ -295,6 +300,19 @@ pub(super) fn call_of_paths(
     match found {
         Some((_, options, limits)) => Ok((options, limits)),
         None => call_of_campaign(None, target, guest),
+    }
+}
+
+/// The flag that decides what two calls differ in first.
+fn deciding_flag(a: &Options, b: &Options) -> &'static str {
+    if a.args != b.args {
+        "-- ARGS"
+    } else if a.stub_imports != b.stub_imports {
+        "--stub-imports"
+    } else if a.cost != b.cost {
+        "--cost-model plain"
+    } else {
+        "--sanitize none"
     }
 }
 

@@ -222,25 +222,31 @@ const SLOW_FACTOR: u64 = 100;
 /// Copies a finding to where it stays. One of that name stays if it is of the same input and module; else it is replaced,
 /// unless somebody has put something into its folder: then this one gets another name.
 fn keep(made: &Path, findings: &Path) -> Result<PathBuf> {
-    let name = made.file_name().unwrap_or_default();
-    let mut place = findings.join(name);
-    if place.join("finding.json").exists() {
-        let (now, _) = finding::read(made)?;
+    let (now, _) = finding::read(made)?;
+    let mut nth = 0;
+    let place = loop {
+        let mut name = made.file_name().unwrap_or_default().to_owned();
+        match nth {
+            0 => {}
+            1 => name.push(format!("-{}", &now.input_hash[..8])),
+            _ => name.push(format!("-{}-{nth}", &now.input_hash[..8])),
+        }
+        let place = findings.join(name);
+        if !place.exists() {
+            break place;
+        }
         let is_same = finding::read(&place).is_ok_and(|(there, _)| {
             there.input_hash == now.input_hash && there.target_hash == now.target_hash
         });
         if is_same {
             return Ok(place);
         }
-        if !finding::is_ours_alone(&place) {
-            let mut other = name.to_owned();
-            other.push(format!("-{}", &now.input_hash[..8]));
-            place = findings.join(other);
-        }
-        if place.exists() {
+        if finding::is_ours_alone(&place) {
             fs::remove_dir_all(&place).map_err(|e| io(&place, "remove", &e))?;
+            break place;
         }
-    }
+        nth += 1;
+    };
     fs::create_dir_all(&place).map_err(|e| io(&place, "create the folder", &e))?;
     // The record comes last: it is what makes the folder one of a finding.
     for name in ["input", "choices", "stack.txt", "repro", "finding.json"] {
@@ -274,4 +280,44 @@ fn write_reports(args: &CheckArgs, report: &Report) -> Result<()> {
         fs::write(path, text).map_err(|e| io(path, "write", &e))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::finding::tests::sample;
+
+    #[test]
+    fn what_people_put_into_a_finding_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let (tmp, kept) = (folder("tmp"), folder("kept"));
+        let made = |name: &str, input: &str| {
+            let mut files = sample();
+            files.input = input.into();
+            files.record.input_hash = blake3::hash(input.as_bytes()).to_hex().to_string();
+            let findings = folder(name);
+            files.write(&tmp, &findings).unwrap();
+            findings.join(files.record.folder_name())
+        };
+        let first = keep(&made("one", "a"), &kept).unwrap();
+        // Of another input, in its place: nobody has touched it.
+        assert_eq!(keep(&made("two", "b"), &kept).unwrap(), first);
+        assert_eq!(fs::read(first.join("input")).unwrap(), b"b");
+        fs::write(first.join("notes.md"), "mine").unwrap();
+        let second = keep(&made("three", "c"), &kept).unwrap();
+        assert_ne!(second, first);
+        fs::write(second.join("notes.md"), "mine, too").unwrap();
+        assert_eq!(keep(&made("four", "c"), &kept).unwrap(), second);
+        // A name for each input, also where that has been taken.
+        let input = second.join("input");
+        fs::write(&input, "edited").unwrap();
+        let third = keep(&made("five", "c"), &kept).unwrap();
+        assert!(third != first && third != second);
+        assert!(first.join("notes.md").exists() && second.join("notes.md").exists());
+    }
 }

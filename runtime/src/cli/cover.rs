@@ -9,7 +9,7 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
-use super::case::{CHOICES_BYTES_MAX, call_of_paths, expect_choices, read_bytes};
+use super::case::{CHOICES_BYTES_MAX, bytes_alone, call_of_paths, expect_choices};
 use crate::check::known::findings;
 use crate::config::{default_folder, reset};
 use crate::cover::json::{self, Ran};
@@ -43,8 +43,11 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let is_property = module.is_property();
     let paths = with_findings(&corpus, is_property)?;
     let read = match is_property {
-        true => inputs::read_seeds(&paths, "choices", CHOICES_BYTES_MAX)?,
-        false => read_bytes(&paths, u64::from(limits.input_bytes))?,
+        true => inputs::read_beside_campaigns(&paths, "choices", CHOICES_BYTES_MAX)?,
+        false => {
+            let bytes_max = u64::from(limits.input_bytes);
+            bytes_alone(inputs::read_beside_campaigns(&paths, "input", bytes_max)?)?
+        }
     };
     if read.inputs.is_empty() {
         bail!(
@@ -99,29 +102,26 @@ fn lines_shown(args: &CoverArgs) -> usize {
     }
 }
 
-/// The same paths; behind each campaign, the inputs that its findings gave to the target. They reach source, too.
-/// Of a property, which gets no bytes, the choices of both.
+/// The same paths; in place of each campaign, wherever it lies, its corpus and the inputs that its findings gave to the
+/// target. They reach source, too. Of a property, which gets no bytes, the choices of both.
 fn with_findings(corpus: &[PathBuf], is_property: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in corpus {
-        if !path.join("campaign.toml").exists() {
-            // With the corpora of the campaigns in it.
+        let mut campaigns = inputs::campaigns(std::slice::from_ref(path))?;
+        // Not the one that a path lies in.
+        campaigns.retain(|campaign| campaign.starts_with(path));
+        if campaigns.first() != Some(path) {
             paths.push(path.clone());
-            for campaign in inputs::campaigns(std::slice::from_ref(path))? {
-                let is_inside = campaign.starts_with(path);
-                paths.extend(broken_by(&campaign)?.into_iter().filter(|_| is_inside));
+        }
+        for campaign in campaigns {
+            let kept = campaign.join(if is_property { "choices" } else { "corpus" });
+            paths.extend(Some(kept).filter(|folder| folder.is_dir()));
+            if is_property {
+                let folders = findings(&campaign)?.into_iter();
+                paths.extend(folders.map(|folder| folder.join("choices")));
+            } else {
+                paths.extend(broken_by(&campaign)?);
             }
-            continue;
-        }
-        match is_property {
-            true => paths.extend(Some(path.join("choices")).filter(|folder| folder.is_dir())),
-            false => paths.push(path.clone()),
-        }
-        if is_property {
-            let folders = findings(path)?.into_iter();
-            paths.extend(folders.map(|folder| folder.join("choices")));
-        } else {
-            paths.extend(broken_by(path)?);
         }
     }
     Ok(paths)

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use sandglass_instrument::carried::PATH_BYTES_MAX;
 
 use crate::error::{io, printable, show};
 use crate::inputs::read_file;
@@ -49,12 +50,6 @@ pub(super) fn read(
                 "--file /input: that is where `@@` puts the input; expected another path"
             ));
         }
-        if !path.starts_with('/') {
-            return Err(anyhow!(
-                "--file {}: expected a path that begins with `/`, as the module will see it",
-                printable(path)
-            ));
-        }
         reading.add(path.clone(), Path::new(file), 0)?;
     }
     let mut paths = reading
@@ -80,6 +75,12 @@ struct Reading {
 
 impl Reading {
     fn add(&mut self, path: String, file: &Path, depth: usize) -> Result<()> {
+        if !path.starts_with('/') || path.len() > PATH_BYTES_MAX {
+            bail!(
+                "--file {}: expected a path that begins with `/`, as the module will see it, of at most {PATH_BYTES_MAX} bytes",
+                printable(&path)
+            );
+        }
         if file.is_dir() {
             return self.folder(&path, file, depth);
         }

@@ -23,7 +23,7 @@ use super::profile::refuse_property;
 use crate::campaign::start::start;
 use crate::config::{self, CampaignConfig};
 use crate::corpora::{Tool, export};
-use crate::error::{exit_code, io, show};
+use crate::error::{exit_code, io, show, with_next};
 use crate::event::Ended;
 use crate::inputs;
 use crate::report::Sink;
@@ -44,6 +44,7 @@ pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
         out.line(&format!("WARNING: {warning}"));
     }
     args.corpus.extend(flags.paths.iter().cloned());
+    make_folders(&args.corpus, &flags)?;
     match flags.mode {
         Mode::Run => {}
         Mode::Help => {
@@ -57,6 +58,34 @@ pub(super) fn run(mut args: FuzzArgs) -> Result<u8> {
         return run_files(args, &flags, &mut out);
     }
     fuzz(args, &flags, out)
+}
+
+/// Sees to it that artifacts can be written, before there is one; with `-create_missing_dirs` makes what is named and is
+/// not there.
+fn make_folders(corpus: &[PathBuf], flags: &Flags) -> Result<()> {
+    let artifact = match &flags.exact_artifact_path {
+        Some(path) => PathBuf::from(path),
+        // A name behind the prefix, which may end in a part of it.
+        None => PathBuf::from(format!("{}x", flags.artifact_prefix)),
+    };
+    let folder = artifact.parent().map(Path::to_owned);
+    let artifacts = folder.filter(|folder| !folder.as_os_str().is_empty());
+    if flags.creates_folders && flags.mode != Mode::Help {
+        let missing = corpus.iter().chain(&artifacts);
+        for path in missing.filter(|path| !path.exists()) {
+            fs::create_dir_all(path).map_err(|e| io(path, "create the folder", &e))?;
+        }
+    }
+    match artifacts.filter(|folder| !folder.is_dir()) {
+        Some(folder) if matches!(flags.mode, Mode::Run | Mode::MinimizeCrash) => Err(with_next(
+            format!(
+                "{}: no such folder, expected one for artifacts",
+                show(&folder)
+            ),
+            "the same command with -create_missing_dirs=1",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// libFuzzer's help, of the flags that are followed.
@@ -119,11 +148,6 @@ fn run_files(mut args: FuzzArgs, flags: &Flags, out: &mut Sink) -> Result<u8> {
 fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
     flags.apply(&mut args);
     let first = args.corpus.first().cloned();
-    if flags.creates_folders {
-        for path in args.corpus.iter().filter(|path| !path.exists()) {
-            fs::create_dir_all(path).map_err(|e| io(path, "create the folder", &e))?;
-        }
-    }
     if let Some(path) = args.corpus.iter().find(|path| !path.exists()) {
         bail!("{}: no such file or folder", show(path));
     }

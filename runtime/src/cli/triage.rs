@@ -167,7 +167,12 @@ fn is_called(record: &FindingRecord, name: &str) -> bool {
 
 /// The finding whose name, or key, begins so.
 fn find<'a>(groups: &'a mut [Group], name: &str, folders: &[PathBuf]) -> Result<&'a mut Group> {
-    let is_it = |group: &Group| is_called(&group.record, name);
+    let is_folder = |folder: &PathBuf| {
+        let called = folder.file_name().map(|called| called.to_string_lossy());
+        !name.is_empty() && called.is_some_and(|called| called.starts_with(name))
+    };
+    let is_it =
+        |group: &Group| is_called(&group.record, name) || group.folders.iter().any(is_folder);
     let found: Vec<String> = (groups.iter().filter(|group| is_it(group)))
         .map(Group::name)
         .collect();

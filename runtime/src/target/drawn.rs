@@ -13,8 +13,8 @@ use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome,
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
 
-use super::costliest::Given;
 use super::exact::{Kept, fuel_exact};
+use super::looping::Given;
 use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
 use crate::said::Said;
@@ -270,9 +270,13 @@ impl Exact {
     }
 
     fn generator(&mut self) -> Option<&mut Exact> {
-        let (limits, keep) = (self.limits, self.keep);
+        let (limits, keep, wants_loops) = (self.limits, self.keep, self.wants_loops);
         let of = self.target.generator.as_ref()?;
-        let made = || Box::new(Exact::new(of, &limits).keeping(keep));
+        let made = || {
+            let mut exact = Exact::new(of, &limits).keeping(keep);
+            exact.wants_loops = wants_loops;
+            Box::new(exact)
+        };
         Some(self.generator.get_or_insert_with(made))
     }
 
@@ -313,7 +317,7 @@ impl Exact {
             fuel_exact,
             ending: Ending {
                 said: Said::of(outcome.exit, &stderr),
-                looping: self.looping(outcome.exit, Given::Choices(&choices))?,
+                looping: self.looping(&outcome, &frames, Given::Choices(&choices))?,
                 ..self.ending_of(&frames, memory)
             },
             outcome,

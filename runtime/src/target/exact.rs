@@ -9,13 +9,13 @@ use sandglass_engine::{Detail, Exit, GeneratorFault, Outcome, Variant};
 use sandglass_instrument::symbols::{Frame, Symbols};
 use sandglass_sandbox::{Build, Calls, Left, Limits, MemoryFault, RawFrame, Sandbox, State};
 
-use super::costliest::Given;
+use super::looping::Given;
 use super::{Costliest, Target};
 use crate::campaign::Replayer;
 use crate::coredump;
 use crate::memory::Memory;
 use crate::said::Said;
-use crate::stack::{self, Ending};
+use crate::stack::Ending;
 use crate::trace::Trace;
 
 /// One replayed execution.
@@ -74,9 +74,8 @@ pub struct Exact {
     symbols: Option<Symbols>,
     pub(super) keep: Keep,
     pub(super) generator: Option<Box<Exact>>,
-    /// Whether a hang is profiled, to know its loop.
-    wants_loops: bool,
-    loops: Option<Box<Costliest>>,
+    /// Whether a hang is run once more, to know its loop.
+    pub(super) wants_loops: bool,
 }
 
 impl Exact {
@@ -91,7 +90,6 @@ impl Exact {
             keep: Keep::default(),
             generator: None,
             wants_loops: true,
-            loops: None,
         }
     }
 
@@ -135,7 +133,7 @@ impl Exact {
             fuel_exact,
             ending: Ending {
                 said: Said::of(replay.outcome.exit, &replay.stderr),
-                looping: self.looping(replay.outcome.exit, Given::Input(input))?,
+                looping: self.looping(&replay.outcome, &replay.frames, Given::Input(input))?,
                 ..self.ending_of(&replay.frames, replay.memory)
             },
             outcome: replay.outcome,
@@ -144,15 +142,6 @@ impl Exact {
             trace: self.trace(&kept),
             core: self.core(&replay.frames, &kept),
         })
-    }
-
-    /// Of what ran out of fuel, the calls with the loop.
-    pub(super) fn looping(&mut self, exit: Exit, given: Given<'_>) -> Result<Vec<Frame>> {
-        if !stack::is_hang(exit) || !self.wants_loops {
-            return Ok(Vec::new());
-        }
-        let made = || Box::new(Costliest::new(&self.target, &self.limits));
-        self.loops.get_or_insert_with(made).looping(given)
     }
 
     pub(super) fn trace(&mut self, kept: &Kept) -> Option<Trace> {
@@ -200,7 +189,7 @@ impl Exact {
             .collect()
     }
 
-    fn symbols(&mut self) -> &Symbols {
+    pub(super) fn symbols(&mut self) -> &Symbols {
         let wasm = &self.target.module.wasm;
         self.symbols.get_or_insert_with(|| Symbols::new(wasm))
     }
@@ -251,7 +240,7 @@ impl Replayer for Replays {
 }
 
 /// Frames from which on there may be more than are kept: the sandbox keeps 256, of which a few are not the guest's.
-const FRAMES_MANY: usize = 248;
+pub(super) const FRAMES_MANY: usize = 248;
 
 /// The fuel of a run without what its early end cut off.
 pub(super) fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFrame]) -> u64 {
@@ -273,7 +262,7 @@ pub(super) fn fuel_exact(sandbox: &Sandbox, outcome: &Outcome, frames: &[RawFram
     outcome.fuel - cut_short
 }
 
-fn symbolised(symbols: &Symbols, raw: &RawFrame) -> Vec<Frame> {
+pub(super) fn symbolised(symbols: &Symbols, raw: &RawFrame) -> Vec<Frame> {
     let frames = raw.offset.map(|offset| symbols.frames(offset));
     frames
         .filter(|frames| !frames.is_empty())

@@ -90,8 +90,9 @@ fn not_a_file(offset: usize) -> Refusal {
     Refusal::new(
         Reason::Malformed,
         format!(
-            "malformed `{section}` section at offset {offset:#x}, expected a path that begins with `/`, and contents; \
-             sandglass build MODULE.wasm --file PATH=FILE writes them"
+            "malformed `{section}` section at offset {offset:#x}, expected a path that begins with `/` and has at most {} bytes, and contents; \
+             sandglass build MODULE.wasm --file PATH=FILE writes them",
+            carried::PATH_BYTES_MAX
         ),
     )
 }

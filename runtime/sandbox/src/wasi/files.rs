@@ -478,6 +478,21 @@ mod tests {
     }
 
     #[test]
+    fn a_deep_path_costs_its_length() {
+        let mut files = Files::new(64 << 20);
+        let deep = format!("/{}x", "a/".repeat(20_000));
+        let ino = files.put_file(&deep, b"1").unwrap();
+        let path = &deep.as_bytes()[1..];
+        assert_eq!(files.walk(ROOT, path).unwrap().node, Some(ino));
+        // It would take minutes if each of its folders were looked for from the root.
+        for _ in 0..100 {
+            assert_eq!(files.put_file(&deep, b"2"), Ok(ino));
+        }
+        assert!(files.put_file("a/../b", b"3").is_err());
+        assert!(files.put_file("a/x/", b"3").is_err());
+    }
+
+    #[test]
     fn going_back_touches_only_what_changed() {
         let mut files = Files::new(1 << 20);
         let big = files.put_file("big", &[7; 100_000]).unwrap();

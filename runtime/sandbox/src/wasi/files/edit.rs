@@ -152,19 +152,21 @@ impl Files {
     pub(crate) fn put_file(&mut self, path: &str, contents: &[u8]) -> Result<Ino, Errno> {
         let now = Clock::first_stamp();
         let path = path.trim_start_matches('/').as_bytes();
-        let mut slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let ino = loop {
-            let end = slashes.next().map_or(path.len(), |(index, _)| index);
-            let place = self.walk(ROOT, &path[..end])?;
-            if end == path.len() {
-                break match place.node {
-                    Some(ino) => ino,
-                    None => self.create_file(&place, now)?,
-                };
-            }
-            if place.node.is_none() {
-                self.create_directory(&place, now)?;
-            }
+        let mut names = path.split(|byte| *byte == b'/');
+        let last = names.next_back().unwrap_or_default();
+        let mut folder = ROOT;
+        // One at a time, so that a deep path costs no more than its length.
+        for name in names.filter(|name| !name.is_empty()) {
+            let place = self.walk(folder, name)?;
+            folder = match place.node {
+                Some(ino) => ino,
+                None => self.create_directory(&place, now)?,
+            };
+        }
+        let place = self.walk(folder, last)?;
+        let ino = match place.node {
+            Some(ino) => ino,
+            None => self.create_file(&place, now)?,
         };
         self.resize(ino, contents.len(), now)?;
         self.mark(ino, 0..contents.len());
