@@ -259,33 +259,37 @@ mod tests {
         }
     }
 
-    /// As the engine does: numbers near 0 on both sides, the other side, then a binary search.
+    fn wide_from<const LO: u64>() -> u64 {
+        site!().int(LO..=u64::MAX)
+    }
+
     #[test]
     fn wide_ranges_shrink_to_the_least_number_that_fails() {
-        for lo in [0, 1, 1000] {
-            for bound in [
-                1,
-                5,
-                9,
-                13,
-                100,
-                5000,
-                8190,
-                1 << 62,
-                1 << 63,
-                (1 << 63) + 77,
-            ] {
-                let bound = lo + bound;
-                let number = |choices: &[Choice]| {
-                    run(Source::Recorded(choices.to_vec()), || {
-                        site!().int(lo..=u64::MAX)
-                    })
-                };
-                let fails = |choices: &[Choice]| matches!(number(choices).outcome, Outcome::Done(number) if number >= bound);
+        let trials: [(u64, fn() -> u64); 3] = [
+            (0, wide_from::<0>),
+            (1, wide_from::<1>),
+            (1000, wide_from::<1000>),
+        ];
+        let bounds = [
+            1,
+            5,
+            9,
+            13,
+            100,
+            5000,
+            8190,
+            1 << 62,
+            1 << 63,
+            (1 << 63) + 77,
+        ];
+        for (lo, trial) in trials {
+            for bound in bounds.map(|bound| lo + bound) {
+                let fails = |number: &u64| *number >= bound;
                 for found in [i64::MIN + 2000, -(1 << 62), i64::MAX - 2000] {
                     let found = std::vec![Choice::Int(found)];
-                    if fails(&found) {
-                        assert_eq!(number(&shrunk(found, fails)).done(), bound, "{lo}");
+                    let number = run(Source::Recorded(found.clone()), trial).done();
+                    if fails(&number) {
+                        assert_eq!(shrunk(found, trial, fails), bound, "{lo}");
                     }
                 }
             }

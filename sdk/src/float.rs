@@ -50,61 +50,39 @@ const WHOLE_CASES: usize = 16;
 /// The greatest of these whole numbers.
 const WHOLE_MAX: i64 = (1 << 16) - 1;
 
-const EDGES_F64: [i64; EDGES] = {
-    let edges = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        1.0 + f64::EPSILON,
-        9_007_199_254_740_992.0, // 2^53: one more is not to be told from it
-        f64::MAX,
-        f64::MIN,
-        f64::EPSILON,
-        f64::MIN_POSITIVE,
-        -f64::MIN_POSITIVE,
-        f64::from_bits(1), // the least subnormal
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-    ];
-    let mut numbers = [0; EDGES];
-    let mut nth = 0;
-    while nth < EDGES {
-        numbers[nth] = F64.number(edges[nth].to_bits());
-        nth += 1;
-    }
-    numbers
-};
+/// The numbers of a type's edges. `$indistinct` is the first whole number that one more is not to be told from.
+macro_rules! edges {
+    ($float:ident, $format:expr, $indistinct:literal) => {{
+        let edges = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            1.0 + $float::EPSILON,
+            $indistinct,
+            $float::MAX,
+            $float::MIN,
+            $float::EPSILON,
+            $float::MIN_POSITIVE,
+            -$float::MIN_POSITIVE,
+            $float::from_bits(1), // the least subnormal
+            $float::INFINITY,
+            $float::NEG_INFINITY,
+            $float::NAN,
+        ];
+        let mut numbers = [0; EDGES];
+        let mut nth = 0;
+        while nth < EDGES {
+            numbers[nth] = $format.number(edges[nth].to_bits() as u64);
+            nth += 1;
+        }
+        numbers
+    }};
+}
 
-const EDGES_F32: [i64; EDGES] = {
-    let edges = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        1.0 + f32::EPSILON,
-        16_777_216.0, // 2^24: one more is not to be told from it
-        f32::MAX,
-        f32::MIN,
-        f32::EPSILON,
-        f32::MIN_POSITIVE,
-        -f32::MIN_POSITIVE,
-        f32::from_bits(1), // the least subnormal
-        f32::INFINITY,
-        f32::NEG_INFINITY,
-        f32::NAN,
-    ];
-    let mut numbers = [0; EDGES];
-    let mut nth = 0;
-    while nth < EDGES {
-        numbers[nth] = F32.number(edges[nth].to_bits() as u64);
-        nth += 1;
-    }
-    numbers
-};
+const EDGES_F64: [i64; EDGES] = edges!(f64, F64, 9_007_199_254_740_992.0);
+const EDGES_F32: [i64; EDGES] = edges!(f32, F32, 16_777_216.0);
 
 pub(crate) fn any_f64(site: Site) -> f64 {
     f64::from_bits(F64.draw(site, &EDGES_F64))
@@ -264,7 +242,7 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::{Choice, Outcome, Source, run};
+    use crate::native::{Choice, Source, run};
     use crate::testing::shrunk;
     use crate::{site, value};
     use std::vec::Vec;
@@ -413,17 +391,15 @@ mod tests {
             (f64::is_nan, f64::NAN),
         ];
         for (nth, (holds, simplest)) in conditions.into_iter().enumerate() {
-            let float = |choices: &[Choice]| {
-                run(Source::Recorded(choices.to_vec()), || value!().any::<f64>())
-            };
-            let fails =
-                |choices: &[Choice]| matches!(float(choices).outcome, Outcome::Done(x) if holds(x));
+            let trial = || value!().any::<f64>();
+            let fails = |float: &f64| holds(*float);
             let mut found = 0;
             for seed in 0..1_000 {
-                let choices = run(Source::Seeded(seed), || value!().any::<f64>()).choices();
-                if fails(&choices) {
+                let run = run(Source::Seeded(seed), trial);
+                let choices = run.choices();
+                if fails(&run.done()) {
                     found += 1;
-                    let shrunk = float(&shrunk(choices, fails)).done();
+                    let shrunk = shrunk(choices, trial, fails);
                     let is_simplest = shrunk.to_bits() == simplest.to_bits();
                     assert!(is_simplest, "condition {nth}, seed {seed}: {shrunk:?}");
                 }

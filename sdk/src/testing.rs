@@ -1,69 +1,68 @@
-//! What tests of draws share: shrinking as the engine does it (`runtime/engine/src/shrink/lower.rs`), as far as single
-//! numbers and coins go. It takes what fails and comes back with what fails and cannot be lowered.
+//! What tests of draws share: what the engine's shrinking makes of them, natively.
 
 use std::vec::Vec;
 
-use crate::native::Choice;
+use sandglass_engine::choice::{ChoiceNode, ChoiceSequence, Domain as Of, Draw, Role};
+use sandglass_engine::shrink::shrink;
 
-/// Numbers next to 0 that are tried one by one, and numbers next to what was found.
-const NEAR: i64 = 4;
+use crate::native::{Choice, Domain, Drawn, Outcome, Run, Source, run};
 
-/// Lowers each choice towards 0 and false for as long as something holds. What is no answer to its draw must not hold.
-pub(crate) fn shrunk(mut choices: Vec<Choice>, holds: impl Fn(&[Choice]) -> bool) -> Vec<Choice> {
-    assert!(holds(&choices), "{choices:?}");
-    loop {
-        let before = choices.clone();
-        for at in 0..choices.len() {
-            let mut take = |choice: Choice| {
-                let mut candidate = choices.clone();
-                candidate[at] = choice;
-                let taken = holds(&candidate);
-                if taken {
-                    choices = candidate;
-                }
-                taken
-            };
-            match before[at] {
-                Choice::Bool(true) => {
-                    take(Choice::Bool(false));
-                }
-                Choice::Int(number) => lower(number, &mut |number| take(Choice::Int(number))),
-                _ => {}
+/// Tests that one shrinking may make; what is drawn here needs a few dozen.
+const EXECS_MAX: u64 = 10_000;
+
+/// What a trial comes to when its choices are as simple as they get and it still holds. It must hold for those that were
+/// found; it draws integers and booleans.
+pub(crate) fn shrunk<T>(found: Vec<Choice>, trial: fn() -> T, holds: impl Fn(&T) -> bool) -> T {
+    let replay = |choices: Vec<Choice>| -> Option<(T, ChoiceSequence)> {
+        let Run { outcome, drawn, .. } = run(Source::Recorded(choices), trial);
+        match outcome {
+            Outcome::Done(made) if holds(&made) => Some((made, sequence(&drawn))),
+            _ => None,
+        }
+    };
+    let (_, start) = replay(found).expect("it holds for what was found");
+    let shrunk = shrink(start, EXECS_MAX, &mut |candidate| {
+        let drawn = replay(answers(candidate)).map(|(_, drawn)| drawn);
+        Ok::<_, std::convert::Infallible>(drawn)
+    });
+    let Ok(shrunk) = shrunk;
+    assert!(shrunk.is_minimal);
+    let (made, _) = replay(answers(&shrunk.choices)).expect("what was drawn then");
+    made
+}
+
+fn sequence(drawn: &[Drawn]) -> ChoiceSequence {
+    let node = |drawn: &Drawn| {
+        let (domain, value) = match (drawn.domain, &drawn.choice) {
+            (Domain::Int { lo, hi }, Choice::Int(number)) => {
+                (Of::Int { lo, hi }, number.cast_unsigned())
             }
+            (Domain::Bool { num, den }, Choice::Bool(coin)) => {
+                (Of::Bool { num, den }, u64::from(*coin))
+            }
+            other => panic!("neither an integer nor a boolean: {other:?}"),
+        };
+        let draw = Draw {
+            site: drawn.site,
+            role: Role::Unknown,
+            domain,
+        };
+        ChoiceNode {
+            draw,
+            bits: value,
+            value,
         }
-        if choices == before {
-            return choices;
-        }
+    };
+    ChoiceSequence {
+        nodes: drawn.iter().map(node).collect(),
+        ..ChoiceSequence::default()
     }
 }
 
-fn lower(number: i64, take: &mut dyn FnMut(i64) -> bool) {
-    if number == 0 || take(0) {
-        return;
-    }
-    for distance in 1..=NEAR {
-        for near in [distance, -distance] {
-            if near == number || take(near) {
-                return;
-            }
-        }
-    }
-    if number < 0 && number > i64::MIN && take(-number) {
-        return lower(-number, take);
-    }
-    let (mut bad, mut good) = (0_i128, i128::from(number));
-    while good.abs_diff(bad) > 1 {
-        let middle = bad + (good - bad) / 2;
-        if take(middle as i64) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    for step in 2..=NEAR {
-        let nearer = good as i64 - good.signum() as i64 * step;
-        if take(nearer) {
-            return lower(nearer, take);
-        }
-    }
+fn answers(choices: &ChoiceSequence) -> Vec<Choice> {
+    let answer = |node: &ChoiceNode| match node.draw.domain {
+        Of::Bool { .. } => Choice::Bool(node.value != 0),
+        _ => Choice::Int(node.value.cast_signed()),
+    };
+    choices.nodes.iter().map(answer).collect()
 }
