@@ -20,6 +20,7 @@ pub mod audit;
 #[cfg(test)]
 mod book;
 pub mod build;
+mod called;
 mod case;
 mod check;
 mod cmin;

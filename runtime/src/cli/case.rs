@@ -11,14 +11,14 @@ use sandglass_engine::choice::text::{HEADER, from_text};
 use sandglass_sandbox::{Limits, Options};
 
 use super::args::{GuestArgs, SanitizeArg};
-use crate::config::{cost_model, options, read_generator, reset, wanted_limits};
+use super::called::call_of_finding;
+use crate::config::{read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
 use crate::export::bundle;
 use crate::inputs::{self, Input, Inputs};
 use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::store::read_record;
-use crate::store::record::Record;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
 
 /// Largest file of choices that is read: twice what 64 Ki of draws can be.
@@ -36,6 +36,11 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// How it is called, and its limits: the record's, unless flags say otherwise.
+    pub(super) fn call(&self, target: &Path, guest: &GuestArgs) -> Result<(Options, Limits)> {
+        call_of_finding(self.record.as_ref(), &self.path, target, guest)
+    }
+
     /// Whether the target needs the choices: bytes alone do not say what a property draws, or what
     /// broke a generator.
     pub(super) fn needs_choices(&self, module: &Module) -> bool {
@@ -200,7 +205,7 @@ pub(super) fn exact_for(
     target: &Path,
     guest: &GuestArgs,
 ) -> Result<(Arc<Target>, Limits)> {
-    let (options, limits) = call(case, target, guest)?;
+    let (options, limits) = case.call(target, guest)?;
     let target = Target::new(module.clone(), options, reset(guest.reset))?;
     let target = if case.choices.is_some() {
         target.with_generator(generator(case, module, guest)?)?
@@ -208,123 +213,6 @@ pub(super) fn exact_for(
         target
     };
     Ok((Arc::new(target), limits))
-}
-
-/// How a case is called, and its limits: the record's, unless flags say otherwise.
-pub(super) fn call(case: &Case, target: &Path, guest: &GuestArgs) -> Result<(Options, Limits)> {
-    let mut options = options(guest, target);
-    let record = case.record.as_ref();
-    if let Some(record) = record {
-        if guest.args.is_empty() {
-            options.args.extend(record.args.iter().cloned());
-        }
-        options.stub_imports |= record.stub_imports;
-        if guest.sanitize.is_none() {
-            options.sanitize_heap = record.sanitize_heap;
-        }
-        if options.allocator.is_empty() && options.sanitize_heap {
-            options.allocator.clone_from(&record.allocator);
-        }
-        options.cost = record.cost_model;
-        if let Some(asked) = cost_model(guest)
-            && asked != record.cost_model
-        {
-            bail!(
-                "--cost-model {}: {} was counted with `{}`, and fuel of two models cannot be compared; expected that or no --cost-model",
-                asked.name(),
-                show(&case.path),
-                record.cost_model.name()
-            );
-        }
-    }
-    let limits = limits(guest, record.map(|record| &record.limits))?;
-    Ok((options, limits))
-}
-
-/// How a campaign's inputs are called, and their limits: as recorded, unless flags say otherwise.
-pub(super) fn call_of_campaign(
-    record: Option<&Record>,
-    target: &Path,
-    guest: &GuestArgs,
-) -> Result<(Options, Limits)> {
-    let mut options = options(guest, target);
-    if let Some(record) = record {
-        let of = &record.target;
-        if guest.args.is_empty() {
-            options.args.extend(of.args.iter().cloned());
-        }
-        options.stub_imports |= of.stub_imports;
-        if guest.sanitize.is_none() {
-            options.sanitize_heap = of.sanitize_heap;
-        }
-        if options.allocator.is_empty() && options.sanitize_heap {
-            options.allocator.clone_from(&of.allocator);
-        }
-        options.cost = cost_model(guest).unwrap_or(of.cost_model);
-    }
-    let limits = limits(guest, record.map(|record| &record.limits))?;
-    Ok((options, limits))
-}
-
-/// The same for what several paths hold: as in the campaigns among them, whose limits are the largest of all. Errs where
-/// campaigns among them were called otherwise than others, and flags do not say how.
-pub(super) fn call_of_paths(
-    paths: &[PathBuf],
-    target: &Path,
-    guest: &GuestArgs,
-) -> Result<(Options, Limits)> {
-    let mut found: Option<(PathBuf, Options, Limits)> = None;
-    for campaign in inputs::campaigns(paths)? {
-        let record = read_record(&campaign)?;
-        let (options, limits) = call_of_campaign(record.as_ref(), target, guest)?;
-        found = Some(match found {
-            None => (campaign, options, limits),
-            Some((first, before, most)) if before == options => {
-                (first, before, largest(&most, &limits))
-            }
-            Some((first, before, _)) => {
-                return Err(with_next(
-                    format!(
-                        "{}: a campaign with other options of the target than {}, expected one call for all",
-                        show(&campaign),
-                        show(&first),
-                    ),
-                    format!(
-                        "the same command with one of them, or with {}",
-                        deciding_flag(&before, &options)
-                    ),
-                ));
-            }
-        });
-    }
-    match found {
-        Some((_, options, limits)) => Ok((options, limits)),
-        None => call_of_campaign(None, target, guest),
-    }
-}
-
-/// The flag that decides what two calls differ in first.
-fn deciding_flag(a: &Options, b: &Options) -> &'static str {
-    if a.args != b.args {
-        "-- ARGS"
-    } else if a.stub_imports != b.stub_imports {
-        "--stub-imports"
-    } else if a.cost != b.cost {
-        "--cost-model plain"
-    } else {
-        "--sanitize none"
-    }
-}
-
-fn largest(a: &Limits, b: &Limits) -> Limits {
-    Limits {
-        fuel: a.fuel.max(b.fuel),
-        memory_bytes: a.memory_bytes.max(b.memory_bytes),
-        call_depth: a.call_depth.max(b.call_depth),
-        output_bytes: a.output_bytes.max(b.output_bytes),
-        input_bytes: a.input_bytes.max(b.input_bytes),
-        file_bytes: a.file_bytes.max(b.file_bytes),
-    }
 }
 
 /// Refuses to look for memory errors in what counts or follows bytes: those builds watch nothing, and a cost with
@@ -342,36 +230,6 @@ pub(super) fn refuse_sanitize(guest: &GuestArgs, command: &str) -> Result<()> {
         ),
         "sandglass check TARGET.wasm FOLDER --execs 0 --sanitize heap    # which inputs do wrong",
     ))
-}
-
-/// The limits that were recorded, unless flags say otherwise.
-pub(super) fn limits(guest: &GuestArgs, recorded: Option<&Limits>) -> Result<Limits> {
-    let wanted = wanted_limits(&guest.limits)?;
-    let standard = Limits::STANDARD;
-    let Some(recorded) = recorded else {
-        return Ok(wanted.with_fuel(standard.fuel));
-    };
-    let flags = wanted.limits;
-    Ok(Limits {
-        fuel: wanted.fuel.unwrap_or(recorded.fuel),
-        memory_bytes: chosen(
-            flags.memory_bytes,
-            standard.memory_bytes,
-            recorded.memory_bytes,
-        ),
-        call_depth: chosen(flags.call_depth, standard.call_depth, recorded.call_depth),
-        output_bytes: chosen(
-            flags.output_bytes,
-            standard.output_bytes,
-            recorded.output_bytes,
-        ),
-        input_bytes: chosen(
-            flags.input_bytes,
-            standard.input_bytes,
-            recorded.input_bytes,
-        ),
-        file_bytes: recorded.file_bytes,
-    })
 }
 
 /// The generator of a case: named, the target's own, or the one of the campaign that it lies in.
@@ -393,9 +251,4 @@ fn generator(case: &Case, module: &Module, guest: &GuestArgs) -> Result<Option<M
         require_hash(generator, &case.path, expected)?;
     }
     Ok(found)
-}
-
-/// A flag that was given, else what was recorded.
-fn chosen<T: PartialEq>(flag: T, default: T, recorded: T) -> T {
-    if flag == default { recorded } else { flag }
 }

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use sandglass_engine::guidance::InputKind;
-use sandglass_instrument::CostModel;
 use sandglass_sandbox::on_guest_thread;
 
-use super::args::{CheckArgs, CostArg, CoverageArg, FuzzArgs, SanitizeArg};
-use super::case;
+use super::args::{CheckArgs, CoverageArg, FuzzArgs};
+use super::called::{as_recorded, limits};
 use crate::campaign::start::start;
 use crate::check::known::{Folder, all_known, findings, open};
 use crate::check::{Checked, Report, What, junit, sarif};
@@ -165,22 +164,7 @@ fn campaign(
 fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<CampaignConfig> {
     let mut guest = args.guest.clone();
     if let Some(record) = checker.record {
-        if guest.args.is_empty() {
-            guest.args.clone_from(&record.target.args);
-        }
-        guest.stub_imports |= record.target.stub_imports;
-        guest.cost_model = guest.cost_model.or(Some(match record.target.cost_model {
-            CostModel::Plain => CostArg::Plain,
-            CostModel::Native => CostArg::Native,
-        }));
-        guest.sanitize = guest.sanitize.or(Some(match &record.target {
-            target if target.sanitize_heap => SanitizeArg::Heap,
-            target if target.sanitize_sample => SanitizeArg::Sample,
-            _ => SanitizeArg::None,
-        }));
-        if guest.allocator.is_empty() {
-            guest.allocator.clone_from(&record.target.allocator);
-        }
+        guest = as_recorded(&guest, &(&record.target).into());
         if let (None, Some(generator)) = (&guest.generator, &record.generator) {
             guest.generator = Some(PathBuf::from(&generator.path));
         }
@@ -209,9 +193,9 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
         guest,
     })?;
     if let Some(record) = checker.record {
-        let limits = case::limits(&args.guest, Some(&record.limits))?;
-        config.wanted.limits = limits;
-        config.wanted.fuel = Some(limits.fuel);
+        let recorded = limits(&args.guest, Some(&record.limits))?;
+        config.wanted.limits = recorded;
+        config.wanted.fuel = Some(recorded.fuel);
     }
     Ok(config)
 }

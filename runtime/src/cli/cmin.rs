@@ -11,7 +11,8 @@ use sandglass_engine::{Interest, Outcome, Variant};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::CminArgs;
-use super::case::{call_of_paths, read_bytes};
+use super::called::call_of_paths;
+use super::case::read_bytes;
 use super::profile::refuse_property;
 use crate::campaign::workers::Runner as _;
 use crate::config::{require_empty, reset};

@@ -9,7 +9,8 @@ use sandglass_engine::Interest;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
-use super::case::{CHOICES_BYTES_MAX, bytes_alone, call_of_paths, expect_choices};
+use super::called::call_of_paths;
+use super::case::{CHOICES_BYTES_MAX, bytes_alone, expect_choices};
 use crate::check::known::findings;
 use crate::config::{default_folder, reset};
 use crate::cover::json::{self, Ran};

@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::FuzzArgs;
-use super::case::limits;
+use super::called::limits;
 use super::profile::refuse_property;
 use crate::campaign::start::start;
 use crate::config::{self, CampaignConfig};

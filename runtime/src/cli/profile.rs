@@ -9,7 +9,8 @@ use anyhow::{Result, anyhow};
 use sandglass_sandbox::{Limits, Options, on_guest_thread};
 
 use super::args::{GuestArgs, PerfArgs};
-use super::case::{Case, call_of_paths, exact_for, read_bytes, read_case};
+use super::called::call_of_paths;
+use super::case::{Case, exact_for, read_bytes, read_case};
 use super::perf;
 use crate::config::{reset, wanted_limits};
 use crate::error::{exit_code, io, printable, show, with_next};

@@ -13,7 +13,7 @@ use sandglass_sandbox::{Limits, on_guest_thread, use_baseline_cpu};
 use serde::Serialize;
 
 use super::args::{CpuArg, ReproArgs};
-use super::case::{Case, call, exact_for, read_case_of_any};
+use super::case::{Case, exact_for, read_case_of_any};
 use crate::config::reset;
 use crate::error::{OurFault, exit_code, io, printable, show, with_next};
 use crate::export::bundle;
@@ -96,7 +96,7 @@ fn run_bundle(args: &ReproArgs, out: &mut Sink) -> Result<u8> {
         choices: bundle.sequence().map_err(damaged)?,
         record: Some(bundle.record.clone()),
     };
-    let (options, limits) = call(&case, Path::new(&bundle.target_name), &args.guest)?;
+    let (options, limits) = case.call(Path::new(&bundle.target_name), &args.guest)?;
     let target = Target::new(module, options, reset(args.guest.reset))?;
     let target = Arc::new(target.with_generator(generator)?);
     replay(args, out, &case, (&target, limits), Some(&bundle.stack))

@@ -10,6 +10,7 @@ use sandglass_engine::{Interest, Variant};
 use sandglass_sandbox::Options;
 
 use super::super::args::{CheckArgs, GuestArgs, SanitizeArg};
+use super::super::called::call_of_campaign;
 use super::super::case::{self, Case, exact_for, read_finding};
 use crate::campaign::workers::Runner as _;
 use crate::check::known::Folder;
@@ -84,8 +85,7 @@ impl<'a> Checker<'a> {
     fn inputs(&mut self, folder: &Folder, report: &mut Report) -> Result<()> {
         // What lies in no campaign is called as the first of them, too.
         let record = folder.record.as_ref().or(self.record);
-        let (options, limits) =
-            case::call_of_campaign(record, &self.args.target, &self.args.guest)?;
+        let (options, limits) = call_of_campaign(record, &self.args.target, &self.args.guest)?;
         let target = self.target(&options)?;
         let mut exact = Exact::new(&target, &limits);
         let mut worker = None;
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
             case.choices = None;
         }
         let guest: &GuestArgs = &self.args.guest;
-        let (options, limits) = case::call(&case, &self.args.target, guest)?;
+        let (options, limits) = case.call(&self.args.target, guest)?;
         let target = match case.choices {
             Some(_) => exact_for(&case, self.module, &self.args.target, guest)?.0,
             None => self.target(&options)?,
@@ -160,7 +160,7 @@ impl<'a> Checker<'a> {
         let case = read_finding(path)?;
         let record = case.record.clone().expect("a finding has one");
         let input = case.input.clone();
-        let limits = case::call(&case, &self.args.target, &self.args.guest)?.1;
+        let limits = case.call(&self.args.target, &self.args.guest)?.1;
         let is_same_build = record.target_hash == self.module.hash && record.limits == limits;
         let replayed = self.replay(case)?;
         let outcome = &replayed.outcome;

@@ -10,7 +10,7 @@ use anyhow::Result;
 use sandglass_sandbox::on_guest_thread;
 
 use super::super::args::FuzzArgs;
-use super::super::case::limits;
+use super::super::called::limits;
 use super::super::profile::refuse_property;
 use super::flags::Flags;
 use super::unit;
