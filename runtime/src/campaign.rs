@@ -24,7 +24,8 @@
 //! would not. So the last checkpoint is written before the first batch that
 //! might be cut: resuming repeats the rest, which is less than one batch, and a
 //! campaign of 1,000 executions that goes on to 2,000 comes to the state of one of
-//! 2,000. Findings that only the batch cut short has made stay in the folder.
+//! 2,000. So it is with a batch that time cuts short. Findings that only the batch cut short has made stay
+//! in the folder.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -368,10 +369,10 @@ impl Campaign<'_> {
         }
     }
 
-    /// Ends a session inside a batch that takes too long. What is done of it
-    /// counts: a campaign cut at that number of executions plans just those
-    /// trials. Without a copy from before the batch, everything since the last
-    /// checkpoint will be repeated, and the summary describes that one.
+    /// Ends a session inside a batch that takes too long. What is done of it counts: a campaign cut at
+    /// that number of executions plans just those trials. Resuming repeats them, and what was before the
+    /// batch becomes the last checkpoint. Without a copy of that, everything since the last checkpoint will
+    /// be repeated, and the summary describes that one.
     fn give_up(
         &mut self,
         pool: &mut Pool,
@@ -379,22 +380,29 @@ impl Campaign<'_> {
         batch: &Batch,
         seen: (Vec<Outcome>, Stacks),
     ) -> Result<()> {
-        self.is_tail = true;
+        let was_tail = std::mem::replace(&mut self.is_tail, true);
         match before {
-            Some(before) => self.judge_prefix(pool, before, batch, seen)?,
+            Some(before) => {
+                self.engine = before;
+                if !was_tail {
+                    self.checkpoint();
+                    self.ledger.write_due(&self.engine)?;
+                }
+                self.judge_prefix(pool, batch, seen)?;
+            }
             None => self.engine = self.ledger.back_to_checkpoint(&self.engine, self.config)?,
         }
         Ok(())
     }
 
+    /// Judges what is done of a batch, as a batch of its own.
     fn judge_prefix(
         &mut self,
         pool: &mut Pool,
-        before: Engine,
         batch: &Batch,
         (mut outcomes, mut stacks): (Vec<Outcome>, Stacks),
     ) -> Result<()> {
-        self.engine = before.clone();
+        let before = self.engine.clone();
         let cut = self.engine.next_batch(outcomes.len() as u64);
         if is_prefix(&cut, batch) {
             outcomes.truncate(cut.len());

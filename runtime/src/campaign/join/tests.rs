@@ -613,7 +613,12 @@ fn the_last_checkpoint_comes_before_the_farewell() {
         assert!(!campaign.is_finished(), "there was no farewell");
         is_busy.store(false, Ordering::Release);
         let execs = campaign.join().unwrap().counters.execs;
-        assert_eq!(format::glance(&checkpoint).map(|of| of.execs), Some(execs));
+        let at_end = std::fs::read(root.path().join("checkpoint")).unwrap();
+        assert!(checkpoint == at_end, "there was a checkpoint after it");
+        let written = format::glance(&checkpoint).unwrap().execs;
+        // The time may have ended within a batch, which is repeated.
+        let batch = u64::from(find("afl").unwrap().batch);
+        assert!(execs - written < batch, "{written} of {execs}");
     });
 }
 
