@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::strings::Strings;
 use super::{ChoicePlan, Drawing};
 
-/// Inputs that are remembered at most, 8 bytes each; of so many the older half is forgotten.
-const KNOWN_MAX: usize = 1 << 18;
+/// Inputs that are remembered at most, 8 bytes each; of so many the older half is forgotten. What is short comes again
+/// and again: of 490,000 executions on XML 7 % had been made before when 2^18 were remembered, and 1.5 % with 2^21.
+const KNOWN_MAX: usize = 1 << 21;
 
-/// Runs of the generator beyond a trial's first one, at most.
-const TRIES_MAX: u32 = 8;
+/// Runs of the generator beyond a trial's first one, at most. Half of the children of short parents are known, so nine
+/// tries in a row failed in 2 % of executions on JavaScript; 25 fail in hardly any.
+const TRIES_MAX: u32 = 24;
 
 /// Hashes of inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -130,6 +130,9 @@ const RECORD_PRICE: u32 = 2;
 const SITE_FUEL: u64 = 512;
 const RECORD_PRICE_MAX: u32 = 64;
 
+/// Trials of the first batch, if what was made before is not to be run again; a later one is as long as all before.
+const FIRST_BATCH: u32 = 8;
+
 /// How a child comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Way {
@@ -288,6 +291,15 @@ impl Choices {
         }
     }
 
+    /// How many trials to plan at once: those of a batch do not know of each other, and at the beginning, where
+    /// there is little to choose from, many would make the same.
+    fn at_once(&self, trials: u64, room: u32) -> u32 {
+        match self.known {
+            Some(_) => room.min(FIRST_BATCH.max(trials.try_into().unwrap_or(u32::MAX))),
+            None => room,
+        }
+    }
+
     /// Plans one trial for this purpose.
     fn fly(&mut self, flight: Flight, plan: ChoicePlan, groups: &mut Vec<Group>) {
         let variant = match flight {
@@ -418,7 +430,7 @@ impl Guidance for Choices {
             self.flights.push(Flight::Seed);
             return;
         }
-        for _ in 0..room {
+        for _ in 0..self.at_once(view.trials, room) {
             let way = if self.forest.is_empty() {
                 0
             } else {
@@ -581,7 +593,16 @@ mod tests {
     #[test]
     fn what_was_made_is_not_run_again() {
         let (distinct, again) = (executions_for_nothing("on"), executions_for_nothing("off"));
-        assert!(2 * distinct < again, "{distinct} {again}");
+        assert!(64 * distinct < again.min(6_400), "{distinct} {again}");
+    }
+
+    #[test]
+    fn batches_grow_with_what_is_known() {
+        let distinct = choices("distinct", "on");
+        let lengths = [0, 8, 16, 32, 64, 128, u64::MAX].map(|trials| distinct.at_once(trials, 64));
+        assert_eq!(lengths, [8, 8, 16, 32, 64, 64, 64]);
+        assert_eq!(distinct.at_once(0, 3), 3);
+        assert_eq!(choices("distinct", "off").at_once(0, 64), 64);
     }
 
     /// Children that five parents have had after a hundred trials.
