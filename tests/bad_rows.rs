@@ -124,6 +124,21 @@ impl Place {
     }
 }
 
+/// Rows that are separated otherwise all fail, and nothing is selected of them.
+#[test]
+fn data_sets_of_which_every_row_fails_are_refused() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        fs::write(place.path().join(name), "c1\tn\tt\nc2\tn\tt\n").expect("written");
+    }
+    let ended = place.run("rows p2.wasm one two --out selected");
+    assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
+    let said = "one, line 1: trap: unreachable, as with every other row";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let made = fs::read_dir(place.path().join("selected"));
+    assert!(made.is_ok_and(|mut made| made.next().is_none()));
+}
+
 /// What P2 says of rows that are too short, of the first and of the second data set.
 const SHORT: &str = "index out of bounds: the len is 1 but the index is 1";
 

@@ -238,6 +238,68 @@ fn leaves_a_clean_state(signal: &str) {
     assert_eq!(summary(&output).unwrap()["state_hash"], event["state_hash"]);
 }
 
+/// Findings that somebody has moved elsewhere are told of, and come back to nobody's surprise.
+#[test]
+fn findings_that_were_taken_away_are_told_of() {
+    let campaign = Campaign::new();
+    campaign.finish(1);
+    let findings = campaign.folder.path().join("o/findings");
+    let first = fs::read_dir(&findings).unwrap().next().unwrap().unwrap();
+    fs::remove_dir_all(first.path()).unwrap();
+    let output = campaign.command("61000", 1).output().unwrap();
+    let name = first.file_name().into_string().unwrap();
+    let told = format!("is no longer in its folder, and will not be written again: {name}");
+    assert!(text(&output).contains(&told), "{}", text(&output));
+}
+
+/// Takes its time with each long input, and then a trap.
+const DEAR: &str = r#"(module
+  (memory (export "memory") 2)
+  (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $length i32) (result i32)
+    (local $n i32)
+    (if (i32.lt_u (local.get $length) (i32.const 49000)) (then (return (i32.const 0))))
+    (loop $more
+      (local.set $n (i32.add (local.get $n) (i32.const 1)))
+      (br_if $more (i32.lt_u (local.get $n) (i32.const 5000000))))
+    unreachable))"#;
+
+/// What a search has come to is kept.
+#[test]
+fn ctrl_c_ends_a_search_for_the_smallest_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("t.wasm"), wat::parse_str(DEAR).unwrap()).unwrap();
+    fs::write(path("input"), [b'x'; 50_000]).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sandglass-dup"))
+        .args(["min", "t.wasm", "input"])
+        .current_dir(folder.path())
+        .env("SANDGLASS_CACHE", path("cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // How far it is, once there is anything.
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(line.contains("of 50,000 bytes after"), "{line}");
+    send("INT", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(
+        text(&output).contains("(stopped by Ctrl-C)"),
+        "{}",
+        text(&output)
+    );
+    let smaller = fs::read(path("input.min")).unwrap();
+    assert!(
+        (49_000..50_000).contains(&smaller.len()),
+        "{}",
+        smaller.len()
+    );
+}
+
 /// `timeout` sends two signals at once: that is not somebody who lost patience.
 #[test]
 fn a_signal_and_its_echo_are_one() {

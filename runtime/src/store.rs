@@ -365,7 +365,8 @@ impl Store {
 
     /// Writes a finding's folder and forces it to disk. A folder of that name
     /// is left alone: it holds the first input with this key, and a repeated
-    /// campaign finds the same. Of slow findings the costlier takes its place.
+    /// campaign finds the same. Of slow findings the costlier takes its place, and what a batch cut short has made
+    /// gives way to what the whole batch makes.
     pub fn keep_finding(&self, finding: &FindingFiles) -> Result<()> {
         finding.write(&self.root.join("tmp"), &self.root.join("findings"))
     }

@@ -20,6 +20,7 @@ use crate::event::{
     Trimmed, Warning,
 };
 use crate::report::Reporter;
+use crate::report::plain::{number, plural};
 use crate::stack::Ending;
 use crate::store::record::Record;
 use crate::store::status::Status;
@@ -100,6 +101,9 @@ impl<'a> Ledger<'a> {
     pub(super) fn resume(&mut self, entry: &str, engine: &Engine) -> Result<()> {
         let testcases = engine.corpus().iter().map(|(_, testcase)| testcase);
         self.store.restore_corpus(testcases)?;
+        if let Some(text) = self.missing_findings(engine) {
+            self.warn(text);
+        }
         let reached = Status::read(self.store.root()).map(|status| status.counters.execs);
         self.emit(Event::Resumed(Resumed {
             execs: engine.stats().execs,
@@ -112,6 +116,23 @@ impl<'a> Ledger<'a> {
             elapsed_ms: self.clock.elapsed_ms(),
         }));
         Ok(())
+    }
+
+    /// What to say of findings that count and whose folders have been taken away.
+    fn missing_findings(&self, engine: &Engine) -> Option<String> {
+        let findings = self.store.root().join("findings");
+        let names = engine.findings().iter().map(|(key, _)| key.to_string());
+        let missing: Vec<String> = names.filter(|name| !findings.join(name).exists()).collect();
+        let count = missing.len() as u64;
+        (count > 0).then(|| {
+            format!(
+                "{} of {} in this campaign {} no longer in its folder, and will not be written again: {}",
+                number(count),
+                plural(engine.findings().len() as u64, "finding"),
+                if count == 1 { "is" } else { "are" },
+                missing.join(", ")
+            )
+        })
     }
 
     /// Tells the user something that is no error.

@@ -6,6 +6,9 @@ use sandglass_sandbox::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 /// How many times the median seed an execution may cost.
 const FUEL_FACTOR: u64 = 1_000;
 
+/// How many times the dearest one: an input that is somewhat longer is no hang.
+const DEAREST_FACTOR: u64 = 4;
+
 /// Seeds that are measured at most, the first ones in order: a median of more
 /// is no better, and a corpus may hold a hundred thousand.
 pub const MEASURED_SEEDS_MAX: usize = 1_000;
@@ -35,15 +38,16 @@ impl WantedLimits {
 }
 
 /// The fuel limit that follows from the fuel of the seeds: 1,000 times the
-/// median, within what is sensible and possible.
+/// median, and 4 times the dearest at least, within what is sensible and possible.
 pub fn fuel_limit(mut seed_fuel: Vec<u64>) -> u64 {
     if seed_fuel.is_empty() {
         return FUEL_LIMIT_MIN;
     }
     seed_fuel.sort_unstable();
     let median = seed_fuel[(seed_fuel.len() - 1) / 2];
-    median
-        .saturating_mul(FUEL_FACTOR)
+    let dearest = seed_fuel[seed_fuel.len() - 1];
+    (median.saturating_mul(FUEL_FACTOR))
+        .max(dearest.saturating_mul(DEAREST_FACTOR))
         .clamp(FUEL_LIMIT_MIN, FUEL_LIMIT_MAX)
 }
 
@@ -55,7 +59,8 @@ mod tests {
     fn the_median_decides_within_bounds() {
         assert_eq!(fuel_limit(vec![]), FUEL_LIMIT_MIN);
         assert_eq!(fuel_limit(vec![5]), FUEL_LIMIT_MIN);
-        assert_eq!(fuel_limit(vec![900_000_000, 1, 300_000]), 300_000_000);
+        assert_eq!(fuel_limit(vec![9_000_000, 1, 300_000]), 300_000_000);
+        assert_eq!(fuel_limit(vec![60_000_000, 1, 7]), 240_000_000);
         assert_eq!(fuel_limit(vec![200_000, 300_000]), 200_000_000);
         assert_eq!(fuel_limit(vec![u64::MAX]), FUEL_LIMIT_MAX);
     }

@@ -181,7 +181,7 @@ pub enum CoverageArg {
 /// What one execution may take.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArgs {
-    /// Fuel of one execution [default: 1000 times the median of the seeds, at least 100M; for `run` 4000M]
+    /// Fuel of one execution [default: 1000 times the median of the seeds, 4 times the dearest, and 100M at least; for `run` 4000M]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Limits")]
     pub fuel: Option<u64>,
     /// Memory of the guest [default: 256M]

@@ -2,7 +2,7 @@
 //! folder. What is there is never changed.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -14,6 +14,7 @@ use super::args::CminArgs;
 use super::called::call_of_paths;
 use super::case::read_bytes;
 use super::profile::refuse_property;
+use super::report::named;
 use crate::campaign::workers::Runner as _;
 use crate::config::{require_empty, reset};
 use crate::cover_set::{Candidate, smallest_cover};
@@ -33,7 +34,7 @@ pub(super) fn run(args: CminArgs) -> Result<u8> {
     let (options, limits) = call_of_paths(&args.corpus, &args.target, &args.guest)?;
     let read = read_bytes(&args.corpus, u64::from(limits.input_bytes))?;
     let target = Arc::new(Target::new(module, options, reset(args.guest.reset))?);
-    let out = args.out.unwrap_or_else(|| default_out(&args.corpus[0]));
+    let out = args.out.map_or_else(|| default_out(&args.corpus[0]), Ok)?;
     if read.inputs.is_empty() {
         bail!(
             "{}: no inputs, expected at least one regular file",
@@ -108,7 +109,10 @@ fn feature_count(candidates: &[Candidate]) -> u64 {
     all.len() as u64
 }
 
-fn default_out(folder: &std::path::Path) -> PathBuf {
-    let text = folder.to_string_lossy();
-    PathBuf::from(format!("{}.min", text.trim_end_matches('/')))
+/// `corpus.min` beside `corpus`.
+fn default_out(folder: &Path) -> Result<PathBuf> {
+    let folder = named(folder)?;
+    let mut name = folder.file_name().unwrap_or("corpus".as_ref()).to_owned();
+    name.push(".min");
+    Ok(folder.with_file_name(name))
 }

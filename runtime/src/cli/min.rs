@@ -1,22 +1,24 @@
 //! `sandglass min`: the smallest input with the same finding, or for a slow
 //! input with at least half of its cost, in total, per byte or at its size.
 
+use std::fmt;
 use std::fs;
 use std::io::stderr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sandglass_engine::choice::text::to_text;
-use sandglass_engine::shrink::shrink;
+use sandglass_engine::shrink::{Shrunk, shrink};
 use sandglass_engine::{ChoiceSequence, Exit, StackKey};
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::{MinArgs, SlowArg};
 use super::case::{Case, exact_for, read_case};
 use crate::error::{exit_code, io, show, with_next};
-use crate::minimise::minimise;
+use crate::minimise::{Minimised, minimise};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::shell::quote_path;
@@ -87,19 +89,28 @@ pub(super) fn run(args: MinArgs) -> Result<u8> {
         ));
     }
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    let interrupted = super::interruption()?;
     for file in &args.files {
-        minimise_file(&args, &module, file)?;
+        minimise_file(&args, &module, file, &interrupted)?;
+        if interrupted.load(Ordering::Relaxed) {
+            break;
+        }
     }
     Ok(exit_code::FINE)
 }
 
-fn minimise_file(args: &MinArgs, module: &Module, file: &Path) -> Result<()> {
+fn minimise_file(
+    args: &MinArgs,
+    module: &Module,
+    file: &Path,
+    interrupted: &AtomicBool,
+) -> Result<()> {
     let case = read_case(file, module, &args.guest)?;
     let (target, limits) = exact_for(&case, module, &args.target, &args.guest)?;
     if let Some(choices) = &case.choices
         && (target.generator.is_some() || case.needs_choices(&target.module))
     {
-        return shrink_choices(args, &case, choices, &target, &limits);
+        return shrink_choices(args, &case, choices, &target, &limits, interrupted);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(&case));
     let (before, wanted, found) = on_guest_thread(|| -> Result<_> {
@@ -107,11 +118,25 @@ fn minimise_file(args: &MinArgs, module: &Module, file: &Path) -> Result<()> {
         let before = exact.replay(&case.input)?;
         let wanted = wanted(args, &case, &before)?;
         let mut progress = Progress::new("bytes", case.input.len());
+        let mut best = case.input.clone();
         let found = minimise(&case.input, args.execs, &mut |input| {
+            unless(interrupted)?;
             let holds = holds(&wanted, &exact.replay(input)?);
             progress.tried(input.len(), holds);
+            if holds {
+                best.clear();
+                best.extend_from_slice(input);
+            }
             Ok(holds)
-        })?;
+        });
+        let found = match found {
+            Err(error) if error.is::<Interrupted>() => Minimised {
+                input: best,
+                execs: progress.execs,
+                is_minimal: false,
+            },
+            found => found?,
+        };
         Ok((before, wanted, found))
     })?;
     fs::write(&out, &found.input).map_err(|e| io(&out, "write", &e))?;
@@ -123,11 +148,7 @@ fn minimise_file(args: &MinArgs, module: &Module, file: &Path) -> Result<()> {
         number(found.input.len() as u64),
         number(case.input.len() as u64),
         number(found.execs),
-        if found.is_minimal {
-            ""
-        } else {
-            " (stopped by --execs)"
-        },
+        stopped(found.is_minimal, interrupted),
     ));
     let command = repro_bare(&module.path, &out, &target.options);
     sink.line(&format!("    replay: {command}"));
@@ -141,6 +162,7 @@ fn shrink_choices(
     choices: &ChoiceSequence,
     target: &Arc<Target>,
     limits: &Limits,
+    interrupted: &AtomicBool,
 ) -> Result<()> {
     let (what, input, found) = on_guest_thread(|| -> Result<_> {
         let mut exact = Exact::new(target, limits);
@@ -148,15 +170,28 @@ fn shrink_choices(
         let wanted = wanted(args, case, &before)?;
         let mut input = shown.input;
         let mut progress = Progress::new("choices", shown.choices.nodes.len());
+        let mut best = shown.choices.clone();
         let found = shrink(shown.choices, args.execs, &mut |candidate| {
+            unless(interrupted)?;
             let (replayed, shown) = exact.try_choices(candidate)?;
             let holds = holds(&wanted, &replayed);
             progress.tried(shown.choices.nodes.len(), holds);
             if !holds {
                 return Ok::<_, anyhow::Error>(None);
             }
+            if shown.choices.nodes.len() <= best.nodes.len() {
+                best.clone_from(&shown.choices);
+            }
             Ok(Some(shown.choices))
-        })?;
+        });
+        let found = match found {
+            Err(error) if error.is::<Interrupted>() => Shrunk {
+                choices: best,
+                execs: progress.execs,
+                is_minimal: false,
+            },
+            found => found?,
+        };
         if found.choices != *choices {
             input = exact.replay_choices(&found.choices)?.1.input;
         }
@@ -174,11 +209,7 @@ fn shrink_choices(
         plural(found.choices.nodes.len() as u64, "choice"),
         number(choices.nodes.len() as u64),
         number(found.execs),
-        if found.is_minimal {
-            ""
-        } else {
-            " (stopped by --execs)"
-        },
+        stopped(found.is_minimal, interrupted),
     ));
     if !input.is_empty() {
         sink.line(&format!("    input: {}", input.escape_ascii()));
@@ -186,6 +217,34 @@ fn shrink_choices(
     let command = repro_bare(&target.module.path, &out, &target.options);
     sink.line(&format!("    replay: {command}"));
     Ok(())
+}
+
+/// Ends a search at once; what it has come to is kept.
+#[derive(Debug)]
+struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+fn unless(interrupted: &AtomicBool) -> Result<()> {
+    match interrupted.load(Ordering::Relaxed) {
+        true => Err(Interrupted.into()),
+        false => Ok(()),
+    }
+}
+
+/// Why a search ended before its time.
+fn stopped(is_minimal: bool, interrupted: &AtomicBool) -> &'static str {
+    match (is_minimal, interrupted.load(Ordering::Relaxed)) {
+        (true, _) => "",
+        (false, true) => " (stopped by Ctrl-C)",
+        (false, false) => " (stopped by --execs)",
+    }
 }
 
 /// Says now and then how small it has become, on standard error: an input that takes its time is run thousands of times.

@@ -55,15 +55,21 @@ pub(super) fn run(args: ReportArgs) -> Result<u8> {
 
 /// The page beside a campaign's folder: of `x.sandglass` it is `x.html`, and of two folders it is never one.
 fn page_of(campaign: &Path) -> Result<PathBuf> {
-    // `.` has no name by itself.
-    let folder = match campaign.file_name() {
-        Some(_) => campaign.to_owned(),
-        None => fs::canonicalize(campaign).map_err(|e| io(campaign, "read", &e))?,
-    };
-    let name = folder.file_name().unwrap_or("report".as_ref());
-    let name = name.to_string_lossy();
-    let stem = name.strip_suffix(".sandglass").unwrap_or(&name);
-    Ok(folder.with_file_name(format!("{stem}.html")))
+    let folder = named(campaign)?;
+    let mut name = folder.file_name().unwrap_or("report".as_ref()).to_owned();
+    if folder.extension().is_some_and(|last| last == "sandglass") {
+        name = folder.file_stem().unwrap_or(&name).to_owned();
+    }
+    name.push(".html");
+    Ok(folder.with_file_name(name))
+}
+
+/// The folder by a path with a name: `.` and `..` have none by themselves.
+pub(super) fn named(folder: &Path) -> Result<PathBuf> {
+    match folder.file_name() {
+        Some(_) => Ok(folder.to_owned()),
+        None => fs::canonicalize(folder).map_err(|e| io(folder, "read", &e)),
+    }
 }
 
 #[cfg(test)]

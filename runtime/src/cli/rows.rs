@@ -57,6 +57,7 @@ pub(super) fn run(args: RowsArgs) -> Result<u8> {
     }
     require_empty(&out)?;
     let selected = on_guest_thread(|| selected(&target, &limits, &config, &heard))?;
+    require_working(&selected, &config)?;
     for testcase in &selected.testcases {
         let bytes = text(&testcase.rows, config.files.len());
         let path = out.join(input_name(&bytes));
@@ -79,6 +80,23 @@ fn require_rows(config: &Config) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses data sets of which every row fails: they are separated otherwise, say, and nothing can be selected.
+fn require_working(selected: &Selected, config: &Config) -> Result<()> {
+    let has_rows = selected.testcases.iter().any(|one| !one.rows.is_empty());
+    match &selected.first_failing {
+        Some((set, row, what)) if !has_rows => Err(with_next(
+            format!(
+                "{}, line {}: {}, as with every other row; expected some that the program can read",
+                show(&config.files[*set]),
+                row + 1,
+                printable(what)
+            ),
+            "the program's message: sandglass run TARGET.wasm INPUT; and see --delimiter",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Listens, in the build that follows the input; what it takes is given back afterwards.

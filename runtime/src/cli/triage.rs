@@ -4,6 +4,7 @@
 //! below the current folder and no others: a module may claim to come from anywhere.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -11,9 +12,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::check::known::findings;
-use crate::error::{exit_code, printable, show, with_next};
+use crate::error::{exit_code, io, printable, show, with_next};
 use crate::event::{Event, Warning};
-use crate::inputs::read_file;
+use crate::inputs::{self, read_file};
 use crate::report::Sink;
 use crate::report::plain::plural;
 use crate::shell::quote_path;
@@ -95,7 +96,7 @@ fn read(args: &TriageArgs) -> Result<(Vec<Group>, Vec<String>)> {
                 show(folder)
             );
         }
-        for path in findings(folder)? {
+        for path in all_findings(folder)? {
             let (record, _) = match finding::read(&path) {
                 Err(error) if !decides => {
                     warnings.push(printable(&format!("{error:#}")));
@@ -121,6 +122,31 @@ fn read(args: &TriageArgs) -> Result<(Vec<Group>, Vec<String>)> {
         }
     }
     Ok((groups.into_values().collect(), warnings))
+}
+
+/// The findings of a campaign, of a folder of findings, or of all campaigns in a folder.
+fn all_findings(folder: &Path) -> Result<Vec<PathBuf>> {
+    let own = findings(folder)?;
+    let campaigns = inputs::campaigns(&[folder.to_owned()])?;
+    if own.is_empty()
+        && campaigns.is_empty()
+        && fs::read_dir(folder)
+            .map_err(|e| io(folder, "read the folder", &e))?
+            .next()
+            .is_some()
+    {
+        bail!(
+            "{}: neither a campaign nor a finding in it, expected a campaign, a folder of them, or a folder of findings",
+            show(folder)
+        );
+    }
+    let mut all = own;
+    for campaign in campaigns {
+        all.extend(findings(&campaign)?);
+    }
+    all.sort();
+    all.dedup();
+    Ok(all)
 }
 
 /// Writes down what the flags say.
@@ -167,6 +193,8 @@ fn is_called(record: &FindingRecord, name: &str) -> bool {
 
 /// The finding whose name, or key, begins so.
 fn find<'a>(groups: &'a mut [Group], name: &str, folders: &[PathBuf]) -> Result<&'a mut Group> {
+    // What is printed is a path.
+    let name = (Path::new(name).file_name()).map_or(name, |last| last.to_str().unwrap_or(name));
     let is_folder = |folder: &PathBuf| {
         let called = folder.file_name().map(|called| called.to_string_lossy());
         !name.is_empty() && called.is_some_and(|called| called.starts_with(name))

@@ -150,6 +150,15 @@ impl FindingRecord {
         }
     }
 
+    /// Whether one campaign can have made both, which makes each finding once.
+    fn is_of_the_campaign_of(&self, other: &FindingRecord) -> bool {
+        let campaign = |of: &FindingRecord| {
+            let modules = (of.target_hash.clone(), of.generator_hash.clone());
+            (modules, of.guidance.clone(), of.seed)
+        };
+        campaign(self) == campaign(other)
+    }
+
     /// The name of the folder: no character that any file system minds.
     pub fn folder_name(&self) -> String {
         format!("{}-{}", self.kind, self.key)
@@ -186,17 +195,20 @@ impl FindingFiles {
         atomic::rename_folder(&beside, &place)
     }
 
-    /// Whether it is a slow input that takes the place of another: it costs more by the byte, and no user has put
-    /// anything into that one's folder: a decision, a budget, a smaller input.
+    /// Whether it takes the place of another, into whose folder no user has put anything: a decision, a budget, a smaller
+    /// input. Of slow inputs the one that costs more by the byte does. Of others that which the campaign as a whole makes
+    /// does, where the one that is there is of a batch that was cut short, and was planned otherwise for that.
     fn replaces(&self, place: &Path) -> bool {
-        let is_costlier = || {
-            read(place).is_ok_and(|(there, _)| {
-                let now = (self.record.fuel, self.record.input_bytes);
-                let is_untouched = there.budget.is_none();
-                is_untouched && by_the_byte(now, (there.fuel, there.input_bytes)).is_gt()
-            })
+        let now = &self.record;
+        let is_better = |there: &FindingRecord| match now.kind == "slow" {
+            true => {
+                let before = (there.fuel, there.input_bytes);
+                by_the_byte((now.fuel, now.input_bytes), before).is_gt()
+            }
+            false => now.trial != there.trial && now.is_of_the_campaign_of(there),
         };
-        self.record.kind == "slow" && is_ours_alone(place) && is_costlier()
+        is_ours_alone(place)
+            && read(place).is_ok_and(|(there, _)| there.budget.is_none() && is_better(&there))
     }
 
     /// The script that replays this finding. It names its own folder by `$0`,
@@ -356,6 +368,28 @@ pub(crate) mod tests {
             stack: "#0 parse\n".into(),
             target_path: "my target.wasm".into(),
         }
+    }
+
+    #[test]
+    fn what_a_batch_cut_short_has_made_gives_way() {
+        let root = tempfile::tempdir().unwrap();
+        let (tmp, findings) = (root.path().join("tmp"), root.path().join("findings"));
+        fs::create_dir(&tmp).unwrap();
+        fs::create_dir(&findings).unwrap();
+        let place = findings.join(sample().record.folder_name());
+        let written = |trial, seed| {
+            let mut files = sample();
+            (files.record.trial, files.record.seed) = (trial, seed);
+            files.write(&tmp, &findings).unwrap();
+            read(&place).unwrap().0.trial
+        };
+        assert_eq!(written(9, 1), 9);
+        assert_eq!(written(4, 1), 4);
+        assert_eq!(written(5, 2), 4, "another campaign's");
+        // Nothing of a user's is lost.
+        fs::write(place.join("input.min"), "b").unwrap();
+        assert_eq!(written(9, 1), 4);
+        assert_eq!(fs::read_dir(&findings).unwrap().count(), 1);
     }
 
     #[test]
