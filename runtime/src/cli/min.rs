@@ -120,7 +120,7 @@ fn minimise_file(
         let mut progress = Progress::new("bytes", case.input.len());
         let mut best = case.input.clone();
         let found = minimise(&case.input, args.execs, &mut |input| {
-            unless(interrupted)?;
+            go_on(interrupted)?;
             let holds = holds(&wanted, &exact.replay(input)?);
             progress.tried(input.len(), holds);
             if holds {
@@ -172,7 +172,7 @@ fn shrink_choices(
         let mut progress = Progress::new("choices", shown.choices.nodes.len());
         let mut best = shown.choices.clone();
         let found = shrink(shown.choices, args.execs, &mut |candidate| {
-            unless(interrupted)?;
+            go_on(interrupted)?;
             let (replayed, shown) = exact.try_choices(candidate)?;
             let holds = holds(&wanted, &replayed);
             progress.tried(shown.choices.nodes.len(), holds);
@@ -231,7 +231,8 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-fn unless(interrupted: &AtomicBool) -> Result<()> {
+/// Errs with [`Interrupted`] once there was a Ctrl-C.
+fn go_on(interrupted: &AtomicBool) -> Result<()> {
     match interrupted.load(Ordering::Relaxed) {
         true => Err(Interrupted.into()),
         false => Ok(()),

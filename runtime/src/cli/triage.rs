@@ -186,15 +186,20 @@ fn decide(args: &TriageArgs, groups: &mut [Group]) -> Result<()> {
     Ok(())
 }
 
+/// Of a path, as findings are printed, the name.
+fn last_part(name: &str) -> &str {
+    (Path::new(name).file_name()).map_or(name, |last| last.to_str().unwrap_or(name))
+}
+
 /// Whether a finding's name, or key, begins so.
 fn is_called(record: &FindingRecord, name: &str) -> bool {
+    let name = last_part(name);
     !name.is_empty() && (record.folder_name().starts_with(name) || record.key.starts_with(name))
 }
 
 /// The finding whose name, or key, begins so.
 fn find<'a>(groups: &'a mut [Group], name: &str, folders: &[PathBuf]) -> Result<&'a mut Group> {
-    // What is printed is a path.
-    let name = (Path::new(name).file_name()).map_or(name, |last| last.to_str().unwrap_or(name));
+    let name = last_part(name);
     let is_folder = |folder: &PathBuf| {
         let called = folder.file_name().map(|called| called.to_string_lossy());
         !name.is_empty() && called.is_some_and(|called| called.starts_with(name))
