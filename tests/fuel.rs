@@ -168,6 +168,63 @@ fn endless_runs_are_stopped_near_their_limit() {
     });
 }
 
+/// An interpreter whose operator 1 costs a thousand times what operator 0 does: all that can be spent at its loop is what 0 costs. Operator 2 calls, and with
+/// operator 3 it ends.
+fn interpreter() -> Vec<u8> {
+    let work = "(drop (i32.const 1))".repeat(1_000);
+    let text = format!(
+        r#"(module
+             (memory (export "memory") 1)
+             (func $f)
+             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+               (block $end
+                 (loop $next
+                   (block $call
+                     (block $dear
+                       (br_table $next $dear $call $end (i32.load8_u (local.get 0))))
+                     {work}
+                     (br $next))
+                   (call $f)
+                   (br $next)))
+               (i32.const 0)))"#
+    );
+    wat::parse_str(text).expect("it is well-formed")
+}
+
+#[test]
+fn an_interpreters_endless_loop_is_stopped_near_its_limit() {
+    let limits = Limits {
+        fuel: 10_000_000,
+        ..Limits::STANDARD
+    };
+    let wasm = interpreter();
+    on_guest_thread(|| {
+        let mut stopped = Vec::new();
+        for build in [Build::Profile, Build::Heap].into_iter().chain(BUILDS) {
+            let program = Program::build(&wasm, build, &Options::default(), None).unwrap();
+            let mut sandbox = Sandbox::new(&Arc::new(program), &limits).expect("no set-up");
+            // A run begins with the whole of its budget, whatever the one before has asked for.
+            for input in [[1], [0], [2], [1]] {
+                let outcome = sandbox.replay(&input).outcome;
+                assert_eq!(outcome.exit, Exit::Hang, "{build:?}");
+                assert!(outcome.fuel > limits.fuel, "{build:?}: {}", outcome.fuel);
+                stopped.push((input[0], outcome.fuel));
+            }
+            let outcome = sandbox.replay(&[3]).outcome;
+            assert_eq!(outcome.exit, Exit::Valid, "{build:?}");
+        }
+        stopped.sort_unstable();
+        stopped.dedup();
+        let [cheap, dear, calling] = stopped[..] else {
+            panic!("not the same in every build: {stopped:?}");
+        };
+        assert!(cheap.1 < limits.fuel + limits.fuel / 20, "{cheap:?}");
+        assert!(calling.1 < limits.fuel + limits.fuel / 20, "{calling:?}");
+        // The first part alone is a 64th of the limit, and a unit of it costs up to a thousand.
+        assert!(dear.1 < 8 * limits.fuel, "{dear:?}");
+    });
+}
+
 /// Branches that look at a reference have no arms, so nothing would end a loop of them.
 #[test]
 fn loops_by_reference_are_refused() {

@@ -30,6 +30,8 @@ pub const LEAST_DEPTH: u32 = 40;
 pub const CALL_DEPTH: u32 = 44;
 /// u32, offset of that call in the original file; 0 for the first one, which the host makes.
 pub const CALL_SITE: u32 = 48;
+/// i64, what is left of the budget when the run asks the host.
+pub const FLOOR: u32 = 56;
 /// First byte after the header: the saved globals.
 pub(crate) const SAVED: u32 = 64;
 

@@ -29,6 +29,7 @@ pub mod influence;
 pub mod labels;
 pub mod layout;
 pub mod library;
+mod loops;
 pub mod multipliers;
 mod named;
 mod nans;
@@ -63,9 +64,10 @@ pub use probes::{
 use allocator::Allocator;
 use calls::CallGraph;
 use cost::Costs;
-use emit::Code;
+use emit::{Code, body};
 use heap_functions::{HeapFunctions, Role};
 use layout::Layout;
+use loops::Loops;
 use passes::{
     blocks, compares, dependence, depth, edges, entry, exits, fuel, globals, heap, heap_room,
     heap_wrap, marks, paths, profile, trace,
@@ -76,7 +78,7 @@ use spending::Spending;
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 25;
+pub const PASS_VERSION: u32 = 26;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -298,7 +300,8 @@ impl Instrumenter {
         let fuel = fuel::functions(
             &mut self.module,
             side,
-            SETUP_FUEL,
+            SETUP_FUEL.cast_signed(),
+            host.left,
             self.probes.profile.then_some(layout.nodes),
         );
         let enter = host
@@ -325,6 +328,7 @@ impl Instrumenter {
         let (mut arm_probes, mut gaps) = (Vec::new(), Vec::new());
         for (position, id) in self.functions.clone().into_iter().enumerate() {
             let index = id.index() as u32;
+            let loops = Loops::of(body(&self.module, id));
             if let (Some(log), Some((first, sites))) = (log, sites.get(&id)) {
                 let first = layout.compares + first * layout::COMPARE_BYTES;
                 compares::instrument(&mut self.module, id, sites, log, first);
@@ -390,10 +394,10 @@ impl Instrumenter {
                 entry: layout.counters + position as u32 * 4,
                 arms: layout.counters + arms_start * 4,
             };
-            let purse = fuel::purse(&mut self.module, id, &flow, &fuel);
+            let purse = fuel::purse(&mut self.module, id, &flow, &fuel, &loops);
             let landing = || {
                 let mut code = Code::default();
-                fuel::on_landing(&mut code, purse, &fuel);
+                fuel::on_landing(&mut code, &purse);
                 if let Some(saved) = saved {
                     depth.restore(&mut code, saved);
                 }
@@ -408,12 +412,12 @@ impl Instrumenter {
                     id,
                     &flow,
                     &counters,
-                    purse,
+                    &purse,
                     ticks,
                     &landing,
                 );
                 let left = Some(left).filter(|left| *left > 0 && spending.is_heavy(id));
-                fuel::keep_in_step(&mut self.module, id, purse, &fuel, left);
+                fuel::keep_in_step(&mut self.module, id, &purse, left);
             }
             if let (Some(enter), Some(tally)) = (enter, &tally) {
                 profile::instrument(&mut self.module, id, tally, enter);
@@ -578,6 +582,7 @@ impl Instrumenter {
         Host {
             unreachable: import("unreachable", &[i], &[]),
             overflow: import("overflow", &[], &[]),
+            left: import("left", &[], &[ValType::I64]),
             report: self
                 .probes
                 .compares
@@ -645,11 +650,12 @@ fn import(module: &mut Module, name: &str, params: &[ValType], results: &[ValTyp
 }
 
 /// Fuel that all set-up functions together may spend: seconds.
-const SETUP_FUEL: i64 = 1_000_000_000;
+pub const SETUP_FUEL: u64 = 1_000_000_000;
 
 struct Host {
     unreachable: FunctionId,
     overflow: FunctionId,
+    left: FunctionId,
     report: Option<FunctionId>,
     ask: Option<FunctionId>,
     called: Option<FunctionId>,

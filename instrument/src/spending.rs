@@ -5,6 +5,9 @@
 //! own segment included: shortest ways through the decisions of a function. What a function has used and not spent when it
 //! returns is its callers', if it is called directly.
 //!
+//! So a run that always goes the dear way has used several times what it has spent. The host is asked for that where loops
+//! call (`fuel`), so what is said here of runs over the limit holds for the others.
+//!
 //! A run without a cycle can be long, too: of 30 functions each of which calls the next one twice, the last is called a billion
 //! times. So a function by which more than [`HEAVY`] can be used without anything being spent spends where it begins and
 //! where it returns. A run that is stopped has used at most so many times the limit, where ways differ as much as they can,

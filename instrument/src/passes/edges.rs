@@ -63,7 +63,7 @@ pub(crate) fn instrument(
     id: FunctionId,
     flow: &Flow,
     counters: &Counters,
-    purse: Purse,
+    purse: &Purse,
     ticks_at_entry: bool,
     landing: &dyn Fn() -> Code,
 ) {
@@ -95,6 +95,7 @@ pub(crate) fn instrument(
             purse,
             scratch: &mut scratch,
             heads: &mut heads,
+            seq: at.0,
             decision: &flow.decisions[&at],
             base: numbers[&at],
         };
@@ -111,6 +112,7 @@ pub(crate) fn instrument(
         ticks: ticks_at_entry,
         spends: flow.entry.weight,
     };
+    let first = body(module, id).entry_block();
     let mut code = Code::default();
     probe(
         module,
@@ -119,11 +121,10 @@ pub(crate) fn instrument(
         counters,
         counters.entry,
         &entry,
-        purse,
+        (purse, first),
     );
     let func = body_mut(module, id);
-    let entry = func.entry_block();
-    func.block_mut(entry).instrs.splice(0..0, code.0);
+    func.block_mut(first).instrs.splice(0..0, code.0);
 }
 
 /// Decisions in the order of the original code, then of the tree (for equal offsets).
@@ -137,11 +138,13 @@ struct Rewrite<'a> {
     module: &'a mut Module,
     id: FunctionId,
     counters: &'a Counters,
-    purse: Purse,
+    purse: &'a Purse<'a>,
     scratch: &'a mut Scratch,
     /// What goes before the arms of `if`s, once all is rewritten: the places of decisions within them
     /// are those from before.
     heads: &'a mut Vec<(InstrSeqId, Code)>,
+    /// Where the decision is.
+    seq: InstrSeqId,
     decision: &'a Decision,
     base: u32,
 }
@@ -207,7 +210,7 @@ impl Rewrite<'_> {
             self.counters,
             address,
             &self.decision.arms[arm],
-            self.purse,
+            (self.purse, self.seq),
         );
         code
     }
@@ -220,7 +223,8 @@ impl Rewrite<'_> {
         if self.decision.is_spending_switch() {
             // The same for whichever slot it takes.
             let func = body_mut(self.module, self.id);
-            self.purse.spend(code, func, self.decision.arms[0].spends);
+            let spends = self.decision.arms[0].spends;
+            self.purse.spend(code, func, self.seq, spends);
         }
     }
 
@@ -346,7 +350,7 @@ fn probe(
     counters: &Counters,
     address: u32,
     arm: &Arm,
-    purse: Purse,
+    (purse, seq): (&Purse, InstrSeqId),
 ) {
     if let Some(memory) = counters.memory {
         code.count(memory, address);
@@ -355,7 +359,7 @@ fn probe(
         tally.add(code, crate::clamp(arm.segment.weight));
     }
     if arm.ticks {
-        purse.spend(code, body_mut(module, id), arm.spends);
+        purse.spend(code, body_mut(module, id), seq, arm.spends);
     }
 }
 

@@ -14,7 +14,7 @@ use walrus::{
 };
 
 use crate::emit::Code;
-use crate::layout::{BUDGET, EXTRA_FUEL, INPUT_PAGES, IRREVERSIBLE};
+use crate::layout::{BUDGET, EXTRA_FUEL, FLOOR, INPUT_PAGES, IRREVERSIBLE};
 use crate::passes::depth::Depth;
 use crate::passes::fuel::Fuel;
 use crate::passes::globals::State;
@@ -80,6 +80,7 @@ pub(crate) fn functions(
     let mut body = state.restore(side);
     body.i32(0).i32(0).store32(side, IRREVERSIBLE);
     body.i32(0).load64(side, BUDGET).global_set(fuel.budget);
+    body.i32(0).load64(side, FLOOR).global_set(fuel.floor);
     body.i32(0).i64(0).store64(side, EXTRA_FUEL);
     depth.begin(&mut body);
     locals.iter().for_each(|&local| {

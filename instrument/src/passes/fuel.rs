@@ -6,7 +6,11 @@
 //! without a cycle, spend from a budget as large as the limit (how much says `spending`), and below zero the run
 //! traps. What is spent never exceeds the fuel, so only runs over the limit are stopped.
 //!
-//! The budget lies in a global of ours. A function with a loop that calls nothing keeps it in a
+//! It falls short of the fuel where one way around a loop is dearer than another. So the budget has a floor, below
+//! which the host is asked: it adds up the counts, and takes off the budget what was used and not spent. Loops that call
+//! nothing do not ask (`loops`).
+//!
+//! The budget lies in a global of ours, and so does its floor. A function with a loop that calls nothing keeps the budget in a
 //! local, flushed before calls and exits, and loaded again after calls and where exceptions land:
 //!
 //! ```wat
@@ -20,40 +24,53 @@
 //! Bulk operators cost what their size says: a call of `charge` after each of them adds it to a
 //! counter of its own, and spends it.
 
-use std::collections::BTreeSet;
-
 use walrus::ir::{self, BinaryOp, Instr, InstrLocId, InstrSeqId, InstrSeqType, UnaryOp};
 use walrus::{
     FunctionBuilder, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, Module, ValType,
 };
 
 use crate::cost::{BULK_SHIFT, THROW};
-use crate::emit::{Code, rewrite, sequence, sequences};
+use crate::emit::{Code, body, rewrite, sequence, sequences};
 use crate::flow::Flow;
-use crate::layout::{CURRENT_NODE, EXTRA_FUEL};
+use crate::layout::{CURRENT_NODE, EXTRA_FUEL, FLOOR};
+use crate::loops::{Loops, is_call};
 
-/// The injected function and global.
+/// The injected functions and global.
 pub(crate) struct Fuel {
     /// i64: what may still be spent.
     pub(crate) budget: GlobalId,
+    /// i64: what of it is left when the host is asked.
+    pub(crate) floor: GlobalId,
+    /// `() -> ()`: asks the host, which sets both or ends the run.
+    ask: FunctionId,
     /// `(size: i32) -> ()`: charges a bulk operator.
     charge: FunctionId,
 }
 
-/// Adds the budget and `charge`; of a profile, with the address of its `nodes`.
+/// Adds the budget and its floor, `ask`, by way of the host's `left`, and `charge`; of a profile, with the address of its `nodes`.
 pub(crate) fn functions(
     module: &mut Module,
     side: MemoryId,
     initial: i64,
+    left: FunctionId,
     nodes: Option<u32>,
 ) -> Fuel {
     let initial = walrus::ConstExpr::Value(ir::Value::I64(initial));
     let budget = module.globals.add_local(ValType::I64, true, false, initial);
+    let zero = walrus::ConstExpr::Value(ir::Value::I64(0));
+    let floor = module.globals.add_local(ValType::I64, true, false, zero);
+    let mut body = Code::default();
+    body.call(left).global_set(budget);
+    body.i32(0).load64(side, FLOOR).global_set(floor);
+    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
+    builder.name("__sandglass_ask".into());
+    *builder.func_body().instrs_mut() = body.0;
+    let ask = builder.finish(vec![], &mut module.funcs);
     let size = module.locals.add(ValType::I32);
     let cost = module.locals.add(ValType::I64);
     let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32], &[]);
     builder.name("__sandglass_charge".into());
-    let trap = builder.dangling_instr_seq(None).unreachable().id();
+    let over = builder.dangling_instr_seq(None).call(ask).id();
     let fine = builder.dangling_instr_seq(None).id();
     let mut body = Code::default();
     body.i32(0)
@@ -81,74 +98,98 @@ pub(crate) fn functions(
         .get(cost)
         .bin(BinaryOp::I64Sub)
         .global_set(budget);
-    body.global_get(budget).i64(0).bin(BinaryOp::I64LtS);
+    body.global_get(budget)
+        .global_get(floor)
+        .bin(BinaryOp::I64LtS);
     body.op(ir::IfElse {
-        consequent: trap,
+        consequent: over,
         alternative: fine,
     });
     *builder.func_body().instrs_mut() = body.0;
     let charge = builder.finish(vec![size], &mut module.funcs);
-    Fuel { budget, charge }
+    Fuel {
+        budget,
+        floor,
+        ask,
+        charge,
+    }
 }
 
-/// Where a function spends from.
-#[derive(Clone, Copy)]
-pub(crate) enum Purse {
-    /// The global itself.
-    Global(GlobalId),
-    /// A local that stands for it.
-    Local(LocalId),
+/// Where a function spends from: the global itself, or a local that stands for it.
+pub(crate) struct Purse<'a> {
+    fuel: &'a Fuel,
+    local: Option<LocalId>,
+    /// Those of the original code: where the host is asked, and so where a run ends, is the same in every build.
+    loops: &'a Loops,
 }
 
-impl Purse {
-    /// `purse -= weight; if (purse < 0) unreachable`.
-    pub(crate) fn spend(self, code: &mut Code, func: &mut LocalFunction, weight: u64) {
+impl Purse<'_> {
+    /// Spends at a place in `seq`: `purse -= weight; if (purse < floor) ask`, or, where nobody asks, `unreachable` below zero.
+    pub(crate) fn spend(
+        &self,
+        code: &mut Code,
+        func: &mut LocalFunction,
+        seq: InstrSeqId,
+        weight: u64,
+    ) {
         let weight = weight.clamp(1, i64::MAX as u64).cast_signed();
-        match self {
-            Purse::Global(budget) => {
-                code.global_get(budget)
-                    .i64(weight)
-                    .bin(BinaryOp::I64Sub)
-                    .global_set(budget)
-                    .global_get(budget);
+        let budget = self.fuel.budget;
+        match self.local {
+            None => {
+                code.global_get(budget).i64(weight).bin(BinaryOp::I64Sub);
+                code.global_set(budget).global_get(budget);
             }
-            Purse::Local(local) => {
+            Some(local) => {
                 code.get(local).i64(weight).bin(BinaryOp::I64Sub).tee(local);
             }
         }
-        let mut trap = Code::default();
-        trap.op(ir::Unreachable {});
-        code.i64(0).bin(BinaryOp::I64LtS).when(func, trap);
+        let mut over = Code::default();
+        if self.loops.may_ask(seq) {
+            code.global_get(self.fuel.floor);
+            over.call(self.fuel.ask);
+            if let Some(local) = self.local {
+                over.global_get(budget).set(local);
+            }
+        } else {
+            code.i64(0);
+            over.op(ir::Unreachable {});
+        }
+        code.bin(BinaryOp::I64LtS).when(func, over);
     }
 }
 
 /// Chooses where `id` spends from: a local, if it has a loop that calls nothing.
-pub(crate) fn purse(module: &mut Module, id: FunctionId, flow: &Flow, fuel: &Fuel) -> Purse {
+pub(crate) fn purse<'a>(
+    module: &mut Module,
+    id: FunctionId,
+    flow: &Flow,
+    fuel: &'a Fuel,
+    loops: &'a Loops,
+) -> Purse<'a> {
     let spends = flow
         .decisions
         .values()
         .flat_map(|d| &d.arms)
         .any(|arm| arm.ticks);
     let func = module.funcs.get(id).kind.unwrap_local();
-    if spends && has_quiet_loop(func) {
-        Purse::Local(module.locals.add(ValType::I64))
-    } else {
-        Purse::Global(fuel.budget)
+    // As it is now: what is recorded in a loop may call.
+    let stands = spends && Loops::of(func).quiet;
+    Purse {
+        fuel,
+        local: stands.then(|| module.locals.add(ValType::I64)),
+        loops,
     }
 }
 
 /// Loads a function's local purse at its start, and keeps it in step with the global elsewhere. What is `left` is
 /// spent where it returns. Runs after the edges are in and before bulk operators are charged.
-pub(crate) fn keep_in_step(
-    module: &mut Module,
-    id: FunctionId,
-    purse: Purse,
-    fuel: &Fuel,
-    left: Option<u64>,
-) {
-    let Purse::Local(local) = purse else {
+pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: &Purse, left: Option<u64>) {
+    let fuel = purse.fuel;
+    let entry = body(module, id).entry_block();
+    let Some(local) = purse.local else {
         if let Some(left) = left {
-            let spend = |code: &mut Code, func: &mut LocalFunction| purse.spend(code, func, left);
+            let spend =
+                |code: &mut Code, func: &mut LocalFunction| purse.spend(code, func, entry, left);
             enclose(module, id, |_| {}, spend);
         }
         return;
@@ -159,9 +200,10 @@ pub(crate) fn keep_in_step(
     let flush = |code: &mut Code| {
         code.get(local).global_set(fuel.budget);
     };
-    // A bulk operator is followed by a call, once it is charged.
+    // A bulk operator is followed by a call, once it is charged. Who asks has the answer.
+    let asks = |instr: &Instr| matches!(instr, Instr::Call(ir::Call { func }) if *func == fuel.ask);
     let wanted = |module: &Module, _, instr: &Instr, _| {
-        is_call(instr) || leaves(instr) || is_charged(module, instr)
+        (is_call(instr) && !asks(instr)) || leaves(instr) || is_charged(module, instr)
     };
     rewrite(module, id, wanted, |_, code, _, instr, loc| {
         let comes_back = !leaves(&instr);
@@ -173,7 +215,7 @@ pub(crate) fn keep_in_step(
     });
     enclose(module, id, load, |code, func| {
         if let Some(left) = left {
-            purse.spend(code, func, left);
+            purse.spend(code, func, entry, left);
         }
         flush(code);
     });
@@ -210,17 +252,10 @@ fn enclose(
 }
 
 /// What a landing exception runs so that the purse is right.
-pub(crate) fn on_landing(code: &mut Code, purse: Purse, fuel: &Fuel) {
-    if let Purse::Local(local) = purse {
-        code.global_get(fuel.budget).set(local);
+pub(crate) fn on_landing(code: &mut Code, purse: &Purse) {
+    if let Some(local) = purse.local {
+        code.global_get(purse.fuel.budget).set(local);
     }
-}
-
-fn is_call(instr: &Instr) -> bool {
-    matches!(
-        instr,
-        Instr::Call(_) | Instr::CallIndirect(_) | Instr::CallRef(_)
-    )
 }
 
 /// Does it leave the function other than by a branch to its end?
@@ -233,42 +268,6 @@ fn leaves(instr: &Instr) -> bool {
             | Instr::Throw(_)
             | Instr::ThrowRef(_)
     )
-}
-
-/// Is there a loop without a call in it?
-fn has_quiet_loop(func: &LocalFunction) -> bool {
-    let calls = |seq: InstrSeqId| func.block(seq).instrs.iter().any(|(i, _)| is_call(i));
-    // Children come after their parents: walk backwards, and let calls rise.
-    let order = sequences(func);
-    let mut noisy = BTreeSet::new();
-    let mut quiet = false;
-    for &seq in order.iter().rev() {
-        let mut any = calls(seq);
-        for (instr, loc) in &func.block(seq).instrs {
-            match instr {
-                // A check of ours, which calls only what it refuses.
-                Instr::IfElse(_) if loc.is_default() => {}
-                Instr::Loop(ir::Loop { seq }) => {
-                    quiet |= !noisy.contains(seq);
-                    any |= noisy.contains(seq);
-                }
-                Instr::Block(ir::Block { seq }) | Instr::TryTable(ir::TryTable { seq, .. }) => {
-                    any |= noisy.contains(seq)
-                }
-                Instr::IfElse(ir::IfElse {
-                    consequent,
-                    alternative,
-                }) => {
-                    any |= noisy.contains(consequent) || noisy.contains(alternative);
-                }
-                _ => {}
-            }
-        }
-        if any {
-            noisy.insert(seq);
-        }
-    }
-    quiet
 }
 
 /// Is it charged for more than its operator?

@@ -78,7 +78,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 15;
+pub const STATE_VERSION: u32 = 16;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -416,9 +416,11 @@ impl Engine {
     fn judge_one(&mut self, mut judged: Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
         let outcome = judged.outcome;
         if let Some(kind) = FindingKind::of(outcome.exit) {
-            let made_by = self.made_by(&judged);
-            let found = (outcome, judged.detail);
-            decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
+            if !self.is_known_hang(outcome) {
+                let made_by = self.made_by(&judged);
+                let found = (outcome, judged.detail);
+                decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
+            }
             if judged.is_import {
                 return;
             }
@@ -512,6 +514,15 @@ impl Engine {
             made_by,
             trial,
         }
+    }
+
+    /// Whether an outcome is a hang that does nothing again and again that no other did, if it is the next to be judged. It is not
+    /// run again to learn its stack, which would take longer than all that is done with hundreds of other trials.
+    #[inline]
+    pub fn is_known_hang(&self, outcome: &Outcome) -> bool {
+        let counts = outcome.detail.as_ref().map(|detail| &detail.counts[..]);
+        let is_known = |counts| self.state.interest.is_known_hang(outcome.site, counts);
+        outcome.exit == Exit::Hang && counts.is_none_or(is_known)
     }
 
     /// Whether an outcome of this variant is a slow input, if it is the next to be judged. Then its detail

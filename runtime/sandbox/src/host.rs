@@ -9,6 +9,7 @@ use sandglass_instrument::{HOST_MODULE, HOST_WORK, ProbeMap, layout};
 use wasmtime::{Caller, FuncType, Linker, Memory, Val};
 
 use crate::blocks::Blocks;
+use crate::budget::Budget;
 use crate::calls::Calls;
 use crate::draws::{self, Draws};
 use crate::flow::{self, Flow};
@@ -63,6 +64,8 @@ pub(crate) struct Host {
     pub(crate) tables: wasmtime::StoreLimits,
     /// Counters that the run has looked at for the time.
     pub(crate) looks: u64,
+    /// What it may spend.
+    pub(crate) budget: Budget,
 }
 
 /// A run that a host function ended.
@@ -97,7 +100,7 @@ impl Host {
         u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
     }
 
-    /// Charges a host call; true once host calls and bulk operators alone are over the budget,
+    /// Charges a host call; true once host calls and bulk operators alone are over the limit,
     /// which the guest would not notice before its next back edge.
     pub(crate) fn charge(&self, fuel: u64) -> bool {
         let Some(side) = &self.side else { return false };
@@ -106,9 +109,18 @@ impl Host {
         if let Some(tree) = &self.tree {
             tree.charge(side, fuel);
         }
-        let budget = side.bytes(layout::BUDGET as usize, 8);
-        let budget = u64::from_le_bytes(budget.try_into().expect("eight bytes"));
-        extra > budget
+        extra > self.budget.limit()
+    }
+
+    /// What the run may still spend, now that it has come to the floor of its budget, which becomes lower; `None` if it is
+    /// over its limit.
+    fn left(&mut self) -> Option<u64> {
+        let side = self.side.as_ref()?;
+        let counters = side.words(self.map.layout.counters as usize, self.reader.probes());
+        let used = self.reader.fuel(counters) + self.extra_fuel();
+        let (left, part) = self.budget.ask(used)?;
+        side.write(layout::FLOOR as usize, &(left - part).to_le_bytes());
+        Some(left)
     }
 }
 
@@ -163,6 +175,16 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
             name,
             |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
                 Err(caller.data_mut().end(Exit::StackOverflow, 0))
+            },
+        ),
+        "left" => linker.func_wrap(
+            HOST_MODULE,
+            name,
+            |mut caller: Caller<'_, Host>| -> wasmtime::Result<i64> {
+                match caller.data_mut().left() {
+                    Some(left) => Ok(left.cast_signed()),
+                    None => Err(caller.data_mut().end(Exit::Hang, 0)),
+                }
             },
         ),
         "compare" => linker.func_wrap(

@@ -10,6 +10,7 @@
 //! failed us.
 
 mod blocks;
+mod budget;
 mod cache;
 mod calls;
 mod compile;

@@ -7,6 +7,7 @@ use sandglass_instrument::printable::printable;
 use sandglass_instrument::{CostModel, ProbeMap, Probes, instrument_with};
 use wasmtime::{ExternType, FuncType, InstancePre, Linker, Module, ValType};
 
+use crate::budget::Budget;
 use crate::cache::Cache;
 use crate::compile::Build;
 use crate::error::SandboxError;
@@ -97,6 +98,12 @@ impl std::fmt::Debug for Program {
 }
 
 impl Program {
+    /// The budget of a run, or of all set-up functions.
+    pub(crate) fn budget(&self, limit: u64) -> Budget {
+        let counts = self.build.probes().counts;
+        Budget::new(limit, counts.then(|| self.map.probes.len()))
+    }
+
     /// Instruments and compiles `wasm`, or takes both from the cache. `wasm` must have passed
     /// `sandglass_instrument::accept`.
     ///

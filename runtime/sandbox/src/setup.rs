@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use sandglass_abi as abi;
 use sandglass_engine::{Exit, TrapKind};
-use sandglass_instrument::layout;
 use sandglass_instrument::printable::printable_bytes;
+use sandglass_instrument::{SETUP_FUEL, layout};
 use wasmtime::Val;
 
 use crate::blocks::Blocks;
@@ -102,6 +102,7 @@ impl Setup<'_> {
             instance: None,
             draws: Draws::new(self.limits.input_bytes),
             looks: 0,
+            budget: self.program.budget(SETUP_FUEL).given(),
         };
         let limit_bytes = self.limits.region_bytes();
         let mut live = instantiate(
@@ -113,9 +114,6 @@ impl Setup<'_> {
             },
         )?;
         bound_together(&live.regions, limit_bytes);
-        let budget = crate::limits::FUEL_LIMIT_MAX;
-        live.side
-            .write(layout::BUDGET as usize, &budget.to_le_bytes());
         self.call(&mut live, "__sandglass_init", &[])?;
         if self.program.entry != EntryKind::Command {
             self.call(&mut live, abi::REACTOR_INITIALIZE, &[])?;

@@ -65,6 +65,9 @@ impl<'a> Verdicts<'a> {
             self.stacks.insert(trial, stack);
             return Ok(());
         }
+        if engine.is_known_hang(outcome) {
+            return Ok(());
+        }
         symbolise(
             replayer,
             std::slice::from_mut(outcome),

@@ -22,8 +22,10 @@ pub struct Interest {
     pub all: Seen,
     /// Of valid runs alone; never more than `all`.
     pub valid: Seen,
-    /// Of findings but those of memory.
+    /// Of findings but hangs and those of memory.
     pub findings: FindingFilter,
+    /// Of hangs: apart, because they are told from each other otherwise.
+    pub hangs: FindingFilter,
     /// Of memory errors and ends of the stack: apart, because reruns see most of them, of which guidances must see nothing.
     pub memory: FindingFilter,
     /// Which runs are remarkably slow.
@@ -37,6 +39,7 @@ impl Interest {
             all: Seen::new(probes),
             valid: Seen::new(probes),
             findings: FindingFilter::new(probes),
+            hangs: FindingFilter::new(probes),
             memory: FindingFilter::new(probes),
             slow: SlowFilter::new(slow_factor),
         }
@@ -79,10 +82,22 @@ impl Interest {
         }
     }
 
+    /// Whether a hang does nothing again and again, 128 times and more, that no hang before it did. What else it does says
+    /// nothing of its loop, and would make most hangs new.
+    pub(crate) fn is_known_hang(&self, site: u32, counts: &[(u32, u32)]) -> bool {
+        let often = bucket(u32::MAX);
+        let again = (counts.iter().copied()).filter(|(_, count)| bucket(*count) == often);
+        let again: Vec<(u32, u32)> = again.collect();
+        // Under a low limit nothing is done that often.
+        let telling = if again.is_empty() { counts } else { &again };
+        !self.hangs.is_new(Exit::Hang, site) && !self.hangs.seen.novelty(telling).any()
+    }
+
     /// Where findings with this exit are recorded.
     pub(crate) fn findings_like(&self, exit: Exit) -> &FindingFilter {
         match exit {
             Exit::Memory(_) | Exit::StackEnd => &self.memory,
+            Exit::Hang => &self.hangs,
             _ => &self.findings,
         }
     }
@@ -91,6 +106,7 @@ impl Interest {
     pub(crate) fn absorb_finding(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
         let findings = match exit {
             Exit::Memory(_) | Exit::StackEnd => &mut self.memory,
+            Exit::Hang => &mut self.hangs,
             _ => &mut self.findings,
         };
         findings.absorb(exit, site, counts);
@@ -249,6 +265,20 @@ mod tests {
         assert!(!interest.is_new(Exit::Invalid, 0, 1));
         assert!(interest.is_new(Exit::Valid, 0, 1));
         assert!(interest.is_new(Exit::Hang, 0, 1));
+    }
+
+    #[test]
+    fn a_hang_is_known_by_what_it_does_again_and_again() {
+        let mut interest = Interest::new(3, 0);
+        assert!(!interest.is_known_hang(0, &[(0, 40)]));
+        interest.absorb_finding(Exit::Hang, 0, &[(0, 40), (1, 200)]);
+        interest.absorb_finding(Exit::Trap(TrapKind::Unreachable), 7, &[(2, 200)]);
+        assert!(interest.is_known_hang(0, &[(0, 1), (1, 128), (2, 127)]));
+        assert!(!interest.is_known_hang(0, &[(0, 128), (1, 128)]));
+        assert!(!interest.is_known_hang(0, &[(2, 1000)]));
+        assert!(!interest.is_known_hang(3, &[(1, 128)]), "another site");
+        assert!(interest.is_known_hang(0, &[(0, 40)]));
+        assert!(!interest.is_known_hang(0, &[(0, 41), (2, 1)]));
     }
 
     #[test]
