@@ -225,6 +225,67 @@ fn an_interpreters_endless_loop_is_stopped_near_its_limit() {
     });
 }
 
+/// A recursion whose frames have each used much that they have not spent when its deepest one asks, in functions that
+/// have a loop that calls nothing; and one such loop in which bulk work asks.
+#[test]
+fn no_run_below_its_limit_is_a_hang() {
+    let either = |turns: usize| {
+        let work = "(drop (i32.const 1))".repeat(turns);
+        format!("(if (local.get $n) (then {work}) (else {work}))")
+    };
+    let fill =
+        |bytes: u32| format!("(memory.fill (i32.const 70000) (i32.const 0) (i32.const {bytes}))");
+    let less = "(i32.sub (local.get $n) (i32.const 1))";
+    let recursion = format!(
+        "(func $r (param $n i32) (local $i i32)
+           (loop $l
+             (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 3))))
+           {}
+           (if (local.get $n) (then (call $r {less})) (else {})))
+         (func $f (param $n i32) (call $r (i32.mul (local.get $n) (i32.const 10))))",
+        either(5_000),
+        fill(1_600_000)
+    );
+    let turns = format!(
+        "(func $f (param $n i32) (loop $l {} {} (br_if $l (local.tee $n {less}))))",
+        either(100_000),
+        fill(64)
+    );
+    let limits = Limits {
+        fuel: 10_000_000,
+        ..Limits::STANDARD
+    };
+    on_guest_thread(|| {
+        for (functions, inputs) in [
+            (recursion, (60..240).step_by(10)),
+            (turns, (94..112).step_by(1)),
+        ] {
+            let text = format!(
+                r#"(module
+                     (memory (export "memory") 60)
+                     {functions}
+                     (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                       (call $f (i32.load8_u (local.get 0)))
+                       (i32.const 0)))"#
+            );
+            let wasm = wat::parse_str(&text).expect("it is well-formed");
+            for build in BUILDS {
+                let program = Program::build(&wasm, build, &Options::default(), None).unwrap();
+                let mut sandbox = Sandbox::new(&Arc::new(program), &limits).expect("no set-up");
+                let mut over = 0;
+                for input in inputs.clone() {
+                    let outcome = sandbox.replay(&[input]).outcome;
+                    let is_over = outcome.fuel > limits.fuel;
+                    let is_hang = outcome.exit == Exit::Hang;
+                    assert_eq!(is_hang, is_over, "{build:?} {input}: {}", outcome.fuel);
+                    over += u32::from(is_over);
+                }
+                assert!((2..=16).contains(&over), "{build:?}: {over} of 18");
+            }
+        }
+    });
+}
+
 /// Branches that look at a reference have no arms, so nothing would end a loop of them.
 #[test]
 fn loops_by_reference_are_refused() {

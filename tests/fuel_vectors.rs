@@ -177,7 +177,7 @@ fn fuel_at(guest: &Guest, level: OptLevel) -> Option<Vec<u64>> {
     linker.func_wrap(HOST_MODULE, "unreachable", stop).ok()?;
     let stop = move || -> wasmtime::Result<()> { ended() };
     linker.func_wrap(HOST_MODULE, "overflow", stop).ok()?;
-    let stop = move || -> wasmtime::Result<i64> { ended().map(|()| 0) };
+    let stop = move |_: i64| -> wasmtime::Result<i64> { ended().map(|()| 0) };
     linker.func_wrap(HOST_MODULE, "left", stop).ok()?;
     let pre = linker.instantiate_pre(&module).ok()?;
     let run = |input: &Vec<u8>| {

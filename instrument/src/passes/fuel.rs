@@ -7,8 +7,9 @@
 //! traps. What is spent never exceeds the fuel, so only runs over the limit are stopped.
 //!
 //! It falls short of the fuel where one way around a loop is dearer than another. So the budget has a floor, below
-//! which the host is asked: it adds up the counts, and takes off the budget what was used and not spent. Loops that call
-//! nothing do not ask (`loops`).
+//! which the host is asked: it adds up the counts, and ends the run or lowers the floor. The budget stays what it is: what was
+//! used and not spent is spent later, and would be taken off twice. Loops that call nothing do not ask (`loops`), and a build
+//! without counts asks nowhere.
 //!
 //! The budget lies in a global of ours, and so does its floor. A function with a loop that calls nothing keeps the budget in a
 //! local, flushed before calls and exits, and loaded again after calls and where exceptions land:
@@ -32,7 +33,7 @@ use walrus::{
 use crate::cost::{BULK_SHIFT, THROW};
 use crate::emit::{Code, body, rewrite, sequence, sequences};
 use crate::flow::Flow;
-use crate::layout::{CURRENT_NODE, EXTRA_FUEL, FLOOR};
+use crate::layout::{CURRENT_NODE, EXTRA_FUEL};
 use crate::loops::{Loops, is_call};
 
 /// The injected functions and global.
@@ -41,8 +42,8 @@ pub(crate) struct Fuel {
     pub(crate) budget: GlobalId,
     /// i64: what of it is left when the host is asked.
     pub(crate) floor: GlobalId,
-    /// `() -> ()`: asks the host, which sets both or ends the run.
-    ask: FunctionId,
+    /// `() -> ()`: asks the host, which lowers the floor or ends the run; none where nothing is counted.
+    ask: Option<FunctionId>,
     /// `(size: i32) -> ()`: charges a bulk operator.
     charge: FunctionId,
 }
@@ -52,25 +53,29 @@ pub(crate) fn functions(
     module: &mut Module,
     side: MemoryId,
     initial: i64,
-    left: FunctionId,
+    left: Option<FunctionId>,
     nodes: Option<u32>,
 ) -> Fuel {
     let initial = walrus::ConstExpr::Value(ir::Value::I64(initial));
     let budget = module.globals.add_local(ValType::I64, true, false, initial);
     let zero = walrus::ConstExpr::Value(ir::Value::I64(0));
     let floor = module.globals.add_local(ValType::I64, true, false, zero);
-    let mut body = Code::default();
-    body.call(left).global_set(budget);
-    body.i32(0).load64(side, FLOOR).global_set(floor);
-    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
-    builder.name("__sandglass_ask".into());
-    *builder.func_body().instrs_mut() = body.0;
-    let ask = builder.finish(vec![], &mut module.funcs);
+    let ask = left.map(|left| {
+        let mut body = Code::default();
+        body.global_get(budget).call(left).global_set(floor);
+        let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
+        builder.name("__sandglass_ask".into());
+        *builder.func_body().instrs_mut() = body.0;
+        builder.finish(vec![], &mut module.funcs)
+    });
     let size = module.locals.add(ValType::I32);
     let cost = module.locals.add(ValType::I64);
     let mut builder = FunctionBuilder::new(&mut module.types, &[ValType::I32], &[]);
     builder.name("__sandglass_charge".into());
-    let over = builder.dangling_instr_seq(None).call(ask).id();
+    let over = match ask {
+        Some(ask) => builder.dangling_instr_seq(None).call(ask).id(),
+        None => builder.dangling_instr_seq(None).unreachable().id(),
+    };
     let fine = builder.dangling_instr_seq(None).id();
     let mut body = Code::default();
     body.i32(0)
@@ -144,15 +149,18 @@ impl Purse<'_> {
             }
         }
         let mut over = Code::default();
-        if self.loops.may_ask(seq) {
-            code.global_get(self.fuel.floor);
-            over.call(self.fuel.ask);
-            if let Some(local) = self.local {
-                over.global_get(budget).set(local);
+        match self.fuel.ask.filter(|_| self.loops.may_ask(seq)) {
+            Some(ask) => {
+                code.global_get(self.fuel.floor);
+                if let Some(local) = self.local {
+                    over.get(local).global_set(budget);
+                }
+                over.call(ask);
             }
-        } else {
-            code.i64(0);
-            over.op(ir::Unreachable {});
+            None => {
+                code.i64(0);
+                over.op(ir::Unreachable {});
+            }
         }
         code.bin(BinaryOp::I64LtS).when(func, over);
     }
@@ -200,8 +208,9 @@ pub(crate) fn keep_in_step(module: &mut Module, id: FunctionId, purse: &Purse, l
     let flush = |code: &mut Code| {
         code.get(local).global_set(fuel.budget);
     };
-    // A bulk operator is followed by a call, once it is charged. Who asks has the answer.
-    let asks = |instr: &Instr| matches!(instr, Instr::Call(ir::Call { func }) if *func == fuel.ask);
+    // A bulk operator is followed by a call, once it is charged. Who asks has said what is left.
+    let asks =
+        |instr: &Instr| matches!(instr, Instr::Call(ir::Call { func }) if Some(*func) == fuel.ask);
     let wanted = |module: &Module, _, instr: &Instr, _| {
         (is_call(instr) && !asks(instr)) || leaves(instr) || is_charged(module, instr)
     };

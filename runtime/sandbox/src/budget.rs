@@ -59,21 +59,21 @@ impl Budget {
     /// At the beginning of a run: what it may use, and how much of it it may spend at first.
     pub(crate) fn begin(&mut self) -> (u64, u64) {
         (self.given, self.was_asked) = (0, false);
-        self.part(0).expect("nothing is over its limit")
+        let part = self.part(0).expect("nothing is over its limit");
+        (self.limit, part)
     }
 
-    /// What a run lacks that has spent what it was allowed to and used so much, and how much of it it may spend next. `None`
-    /// if it is over the limit.
-    pub(crate) fn ask(&mut self, used: u64) -> Option<(u64, u64)> {
+    /// How much a run may spend next that has spent what it was allowed to and used so much. `None` if it is over the limit.
+    pub(crate) fn ask(&mut self, used: u64) -> Option<u64> {
         self.was_asked = true;
         self.part(used)
     }
 
-    fn part(&mut self, used: u64) -> Option<(u64, u64)> {
+    fn part(&mut self, used: u64) -> Option<u64> {
         let Some(counters) = self.counters else {
             let is_first = self.given == 0;
             self.given = self.limit;
-            return is_first.then_some((self.limit, self.limit));
+            return is_first.then_some(self.limit);
         };
         let rest = self.limit.checked_sub(used)?;
         let part = match self.given {
@@ -83,7 +83,7 @@ impl Budget {
         let least = (self.limit / LEAST).max(PER_COUNTER * counters);
         let part = part.max(least).min(rest);
         self.given += part;
-        Some((rest, part))
+        Some(part)
     }
 }
 
@@ -96,9 +96,9 @@ mod tests {
     fn stopped(limit: u64, [first, then]: [u64; 2]) -> (u64, u32) {
         let mut budget = Budget::new(limit, Some(1000));
         let (mut used, mut asked) = (0, 0);
-        let mut next = Some(budget.begin());
-        while let Some((rest, part)) = next {
-            assert_eq!(rest, limit - used);
+        let mut next = Some(budget.begin().1);
+        while let Some(part) = next {
+            assert!(part <= limit - used);
             let costs = if used < limit / 3 { first } else { then };
             // Whoever spends one more than all is asked.
             used += (part + 1) * costs;
@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(budget.begin(), (100_000_000, 1_562_500));
         assert!(!budget.was_asked());
         // Four times what it spent: an eighth of what is left.
-        assert_eq!(budget.ask(6_250_000), Some((93_750_000, 11_718_750)));
-        assert_eq!(budget.ask(100_000_000), Some((0, 0)));
+        assert_eq!(budget.ask(6_250_000), Some(11_718_750));
+        assert_eq!(budget.ask(100_000_000), Some(0));
         assert_eq!(budget.ask(100_000_001), None);
         assert!(budget.was_asked());
         assert_eq!(budget.begin(), (100_000_000, 1_562_500));

@@ -112,15 +112,18 @@ impl Host {
         extra > self.budget.limit()
     }
 
-    /// What the run may still spend, now that it has come to the floor of its budget, which becomes lower; `None` if it is
-    /// over its limit.
-    fn left(&mut self) -> Option<u64> {
+    /// The next floor of a budget of which so much is `left`; `None` if the run is over its limit.
+    ///
+    /// What is spent is never more than what is used, so as much is left at least as the run lacks.
+    fn floor(&mut self, left: i64) -> Option<i64> {
+        if left < 0 {
+            return None;
+        }
         let side = self.side.as_ref()?;
         let counters = side.words(self.map.layout.counters as usize, self.reader.probes());
         let used = self.reader.fuel(counters) + self.extra_fuel();
-        let (left, part) = self.budget.ask(used)?;
-        side.write(layout::FLOOR as usize, &(left - part).to_le_bytes());
-        Some(left)
+        let part = i64::try_from(self.budget.ask(used)?).ok()?;
+        Some(left.saturating_sub(part).max(0))
     }
 }
 
@@ -180,9 +183,9 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
         "left" => linker.func_wrap(
             HOST_MODULE,
             name,
-            |mut caller: Caller<'_, Host>| -> wasmtime::Result<i64> {
-                match caller.data_mut().left() {
-                    Some(left) => Ok(left.cast_signed()),
+            |mut caller: Caller<'_, Host>, left: i64| -> wasmtime::Result<i64> {
+                match caller.data_mut().floor(left) {
+                    Some(floor) => Ok(floor),
                     None => Err(caller.data_mut().end(Exit::Hang, 0)),
                 }
             },

@@ -21,8 +21,8 @@ pub struct Limits {
 
 /// Largest fuel limit: no counter of a back edge, 32 bits wide, wraps before the run is stopped.
 ///
-/// Not proven: a run is stopped a few percent above its limit, but in a loop that calls nothing when the least that it can have
-/// used is over it, which is some thousand times the limit in the worst. A counter that wraps there makes the
+/// Not proven: a run is stopped near its limit in programs that nobody made for this, and when the least that it can have used is
+/// over it at the latest, which is some thousand times the limit in the worst. A counter that wraps there makes the
 /// fuel of such a run too small, the same on every machine; the standard limit is a fortieth of this one.
 pub const FUEL_LIMIT_MAX: u64 = 4_000_000_000;
 
