@@ -152,7 +152,7 @@ impl Plain {
         let mut linker: Linker<()> = Linker::new(&engine);
         let mut store = Store::new(&engine, ());
         linker
-            .func_wrap(HOST_MODULE, "left", |_: i64| i64::MIN)
+            .func_wrap(HOST_MODULE, "floor", |_: i64| i64::MIN)
             .expect("the first of that name");
         linker
             .define_unknown_imports_as_default_values(&mut store, &module)

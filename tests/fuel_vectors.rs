@@ -178,7 +178,7 @@ fn fuel_at(guest: &Guest, level: OptLevel) -> Option<Vec<u64>> {
     let stop = move || -> wasmtime::Result<()> { ended() };
     linker.func_wrap(HOST_MODULE, "overflow", stop).ok()?;
     let stop = move |_: i64| -> wasmtime::Result<i64> { ended().map(|()| 0) };
-    linker.func_wrap(HOST_MODULE, "left", stop).ok()?;
+    linker.func_wrap(HOST_MODULE, "floor", stop).ok()?;
     let pre = linker.instantiate_pre(&module).ok()?;
     let run = |input: &Vec<u8>| {
         let bytes = usize::try_from(LIMITS.memory_bytes).expect("we have 64 bits");

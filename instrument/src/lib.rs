@@ -78,7 +78,7 @@ use spending::Spending;
 pub const HOST_MODULE: &str = "sandglass:host";
 
 /// The version of the passes: part of the key under which compiled modules are cached.
-pub const PASS_VERSION: u32 = 27;
+pub const PASS_VERSION: u32 = 28;
 
 /// Entry points, in the order in which they are looked for.
 pub const ENTRY_POINTS: [&str; 4] = [
@@ -301,7 +301,7 @@ impl Instrumenter {
             &mut self.module,
             side,
             SETUP_FUEL.cast_signed(),
-            host.left,
+            host.floor,
             self.probes.profile.then_some(layout.nodes),
         );
         let enter = host
@@ -582,7 +582,7 @@ impl Instrumenter {
         Host {
             unreachable: import("unreachable", &[i], &[]),
             overflow: import("overflow", &[], &[]),
-            left: (self.probes.counts).then(|| import("left", &[ValType::I64], &[ValType::I64])),
+            floor: (self.probes.counts).then(|| import("floor", &[ValType::I64], &[ValType::I64])),
             report: self
                 .probes
                 .compares
@@ -655,7 +655,7 @@ pub const SETUP_FUEL: u64 = 1_000_000_000;
 struct Host {
     unreachable: FunctionId,
     overflow: FunctionId,
-    left: Option<FunctionId>,
+    floor: Option<FunctionId>,
     report: Option<FunctionId>,
     ask: Option<FunctionId>,
     called: Option<FunctionId>,

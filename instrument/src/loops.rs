@@ -1,7 +1,7 @@
 //! Loops: which of a function's loops call nothing.
 //!
-//! What is spent in such a loop is all that it can be asked for: a call in it, even one that is hardly ever made, costs it
-//! registers, a tenth to a quarter of its time.
+//! Those do not ask the host what the run has come to: a call in them, even one that is hardly ever made, costs them
+//! registers, a tenth to a quarter of their time.
 
 use std::collections::BTreeSet;
 

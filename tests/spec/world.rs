@@ -397,7 +397,7 @@ fn host(linker: &mut Linker<()>) -> wasmtime::Result<()> {
     linker.func_wrap(HOST_MODULE, "overflow", || -> wasmtime::Result<()> {
         Err(Error::from(Overflow))
     })?;
-    linker.func_wrap(HOST_MODULE, "left", |_: i64| i64::MIN)?;
+    linker.func_wrap(HOST_MODULE, "floor", |_: i64| i64::MIN)?;
     linker.func_wrap(
         HOST_MODULE,
         "compare",

@@ -48,21 +48,21 @@ pub(crate) struct Fuel {
     charge: FunctionId,
 }
 
-/// Adds the budget and its floor, `ask`, by way of the host's `left`, and `charge`; of a profile, with the address of its `nodes`.
+/// Adds the budget and its floor, `ask`, by way of the host's `next_floor`, and `charge`; of a profile, with the address of its `nodes`.
 pub(crate) fn functions(
     module: &mut Module,
     side: MemoryId,
     initial: i64,
-    left: Option<FunctionId>,
+    next_floor: Option<FunctionId>,
     nodes: Option<u32>,
 ) -> Fuel {
     let initial = walrus::ConstExpr::Value(ir::Value::I64(initial));
     let budget = module.globals.add_local(ValType::I64, true, false, initial);
     let zero = walrus::ConstExpr::Value(ir::Value::I64(0));
     let floor = module.globals.add_local(ValType::I64, true, false, zero);
-    let ask = left.map(|left| {
+    let ask = next_floor.map(|next| {
         let mut body = Code::default();
-        body.global_get(budget).call(left).global_set(floor);
+        body.global_get(budget).call(next).global_set(floor);
         let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
         builder.name("__sandglass_ask".into());
         *builder.func_body().instrs_mut() = body.0;

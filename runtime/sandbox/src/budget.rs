@@ -6,7 +6,8 @@
 //! then: the next part is half of what it lacks, at what a unit spent has cost it so far.
 //!
 //! Only a run whose fuel is over the limit is stopped. How far it is over it then is a part of the limit ([`LEAST`]) times what
-//! a unit costs, unless it is stopped in a loop that calls nothing, which does not ask and ends when all is spent.
+//! a unit costs, if that stays alike; where what comes later is dearer, it is more, and so it is where nobody asks (`loops` in the
+//! instrumenter).
 
 /// The first part, as a share of the limit.
 const FIRST: u64 = 64;
@@ -16,72 +17,42 @@ const LEAST: u64 = 256;
 const PER_COUNTER: u64 = 16;
 
 /// The budget of a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// Fuel that the run may use.
-    limit: u64,
-    /// How many counters there are; none in a build that counts nothing, of which all that is known is what it spends.
-    counters: Option<u64>,
+    pub(crate) limit: u64,
+    /// The least part; none in a build that counts nothing, where nobody asks.
+    least: Option<u64>,
     /// What it was allowed to spend so far.
     given: u64,
-    was_asked: bool,
 }
 
 impl Budget {
-    /// That of a run that has not begun.
+    /// That of a run that has not begun, of a module of so many counters.
     pub(crate) fn new(limit: u64, counters: Option<usize>) -> Budget {
-        Budget {
+        let least = |counters: usize| (limit / LEAST).max(PER_COUNTER * counters as u64);
+        let mut budget = Budget {
             limit,
-            counters: counters.map(|counters| counters as u64),
+            least: counters.map(least),
             given: 0,
-            was_asked: false,
-        }
+        };
+        budget.begin();
+        budget
     }
 
-    /// One that is allowed to spend all of its limit at once.
-    pub(crate) fn given(self) -> Budget {
-        Budget {
-            given: self.limit,
-            ..self
-        }
-    }
-
-    pub(crate) fn limit(self) -> u64 {
-        self.limit
-    }
-
-    /// Has anything changed since the run began?
+    /// Another run: what it may spend at first.
     #[inline]
-    pub(crate) fn was_asked(self) -> bool {
-        self.was_asked
-    }
-
-    /// At the beginning of a run: what it may use, and how much of it it may spend at first.
-    pub(crate) fn begin(&mut self) -> (u64, u64) {
-        (self.given, self.was_asked) = (0, false);
-        let part = self.part(0).expect("nothing is over its limit");
-        (self.limit, part)
+    pub(crate) fn begin(&mut self) -> u64 {
+        let first = (self.least).map(|least| (self.limit / FIRST).max(least).min(self.limit));
+        self.given = first.unwrap_or(self.limit);
+        self.given
     }
 
     /// How much a run may spend next that has spent what it was allowed to and used so much. `None` if it is over the limit.
     pub(crate) fn ask(&mut self, used: u64) -> Option<u64> {
-        self.was_asked = true;
-        self.part(used)
-    }
-
-    fn part(&mut self, used: u64) -> Option<u64> {
-        let Some(counters) = self.counters else {
-            let is_first = self.given == 0;
-            self.given = self.limit;
-            return is_first.then_some(self.limit);
-        };
         let rest = self.limit.checked_sub(used)?;
-        let part = match self.given {
-            0 => rest / FIRST,
-            given => rest / used.div_ceil(given).max(1) / 2,
-        };
-        let least = (self.limit / LEAST).max(PER_COUNTER * counters);
-        let part = part.max(least).min(rest);
+        let dear = used.div_ceil(self.given.max(1)).max(1);
+        let part = (rest / dear / 2).max(self.least.unwrap_or(rest)).min(rest);
         self.given += part;
         Some(part)
     }
@@ -96,7 +67,7 @@ mod tests {
     fn stopped(limit: u64, [first, then]: [u64; 2]) -> (u64, u32) {
         let mut budget = Budget::new(limit, Some(1000));
         let (mut used, mut asked) = (0, 0);
-        let mut next = Some(budget.begin().1);
+        let mut next = Some(budget.begin());
         while let Some(part) = next {
             assert!(part <= limit - used);
             let costs = if used < limit / 3 { first } else { then };
@@ -130,25 +101,19 @@ mod tests {
 
     #[test]
     fn a_limit_below_what_the_counters_cost_is_spent_at_once() {
-        assert_eq!(Budget::new(1000, Some(1000)).begin(), (1000, 1000));
+        assert_eq!(Budget::new(1000, Some(1000)).begin(), 1000);
         let mut budget = Budget::new(100_000_000, Some(1000));
-        assert_eq!(budget.begin(), (100_000_000, 1_562_500));
-        assert!(!budget.was_asked());
+        assert_eq!(budget.begin(), 1_562_500);
         // Four times what it spent: an eighth of what is left.
         assert_eq!(budget.ask(6_250_000), Some(11_718_750));
         assert_eq!(budget.ask(100_000_000), Some(0));
         assert_eq!(budget.ask(100_000_001), None);
-        assert!(budget.was_asked());
-        assert_eq!(budget.begin(), (100_000_000, 1_562_500));
-        assert!(!budget.was_asked());
+        assert_eq!(budget.begin(), 1_562_500);
+        assert_eq!(budget.ask(6_250_000), Some(11_718_750), "as the first run");
     }
 
     #[test]
     fn a_build_that_counts_nothing_may_spend_its_limit() {
-        let mut budget = Budget::new(1000, None);
-        assert_eq!(budget.begin(), (1000, 1000));
-        assert_eq!(budget.ask(0), None);
-        assert_eq!(Budget::new(1000, None).given().ask(0), None);
-        assert_eq!(Budget::new(1000, Some(9)).given().ask(1001), None);
+        assert_eq!(Budget::new(1000, None).begin(), 1000);
     }
 }

@@ -109,21 +109,20 @@ impl Host {
         if let Some(tree) = &self.tree {
             tree.charge(side, fuel);
         }
-        extra > self.budget.limit()
+        extra > self.budget.limit
     }
 
     /// The next floor of a budget of which so much is `left`; `None` if the run is over its limit.
     ///
-    /// What is spent is never more than what is used, so as much is left at least as the run lacks.
+    /// What is spent is never more than what is used, so as much is left at least as the run lacks; and a run that has spent all
+    /// of it is over the limit, whatever its counters say.
     fn floor(&mut self, left: i64) -> Option<i64> {
-        if left < 0 {
-            return None;
-        }
+        let left = u64::try_from(left).ok()?;
         let side = self.side.as_ref()?;
         let counters = side.words(self.map.layout.counters as usize, self.reader.probes());
         let used = self.reader.fuel(counters) + self.extra_fuel();
-        let part = i64::try_from(self.budget.ask(used)?).ok()?;
-        Some(left.saturating_sub(part).max(0))
+        let floor = left.saturating_sub(self.budget.ask(used)?);
+        Some(floor.cast_signed())
     }
 }
 
@@ -180,7 +179,7 @@ fn provide_own(linker: &mut Linker<Host>, name: &str) -> bool {
                 Err(caller.data_mut().end(Exit::StackOverflow, 0))
             },
         ),
-        "left" => linker.func_wrap(
+        "floor" => linker.func_wrap(
             HOST_MODULE,
             name,
             |mut caller: Caller<'_, Host>, left: i64| -> wasmtime::Result<i64> {

@@ -102,7 +102,7 @@ impl Setup<'_> {
             instance: None,
             draws: Draws::new(self.limits.input_bytes),
             looks: 0,
-            budget: self.program.budget(SETUP_FUEL).given(),
+            budget: self.program.budget(SETUP_FUEL),
         };
         let limit_bytes = self.limits.region_bytes();
         let mut live = instantiate(

@@ -82,15 +82,10 @@ impl Interest {
         }
     }
 
-    /// Whether a hang does nothing again and again, 128 times and more, that no hang before it did. What else it does says
-    /// nothing of its loop, and would make most hangs new.
+    /// Whether a hang does nothing again and again that no hang before it did.
     pub(crate) fn is_known_hang(&self, site: u32, counts: &[(u32, u32)]) -> bool {
-        let often = bucket(u32::MAX);
-        let again = (counts.iter().copied()).filter(|(_, count)| bucket(*count) == often);
-        let again: Vec<(u32, u32)> = again.collect();
-        // Under a low limit nothing is done that often.
-        let telling = if again.is_empty() { counts } else { &again };
-        !self.hangs.is_new(Exit::Hang, site) && !self.hangs.seen.novelty(telling).any()
+        let is_new = self.hangs.is_new(Exit::Hang, site);
+        !is_new && !self.hangs.seen.novelty(&again_and_again(counts)).any()
     }
 
     /// Where findings with this exit are recorded.
@@ -104,13 +99,23 @@ impl Interest {
 
     /// Records a finding.
     pub(crate) fn absorb_finding(&mut self, exit: Exit, site: u32, counts: &[(u32, u32)]) {
-        let findings = match exit {
-            Exit::Memory(_) | Exit::StackEnd => &mut self.memory,
-            Exit::Hang => &mut self.hangs,
-            _ => &mut self.findings,
-        };
-        findings.absorb(exit, site, counts);
+        match exit {
+            Exit::Memory(_) | Exit::StackEnd => self.memory.absorb(exit, site, counts),
+            Exit::Hang => self.hangs.absorb(exit, site, &again_and_again(counts)),
+            _ => self.findings.absorb(exit, site, counts),
+        }
     }
+}
+
+/// What a hang does at least so often, as a share of what it does most often: the rest says nothing of its loop, would make
+/// most hangs new, and would hide those whose loop it is.
+const AGAIN: u32 = 4096;
+
+/// What of a hang is done again and again.
+fn again_and_again(counts: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let often = counts.iter().filter(|(_, count)| *count > most / AGAIN);
+    often.copied().collect()
 }
 
 /// Which findings are known: by exit and site, and by what their traces covered.
@@ -271,14 +276,20 @@ mod tests {
     fn a_hang_is_known_by_what_it_does_again_and_again() {
         let mut interest = Interest::new(3, 0);
         assert!(!interest.is_known_hang(0, &[(0, 40)]));
-        interest.absorb_finding(Exit::Hang, 0, &[(0, 40), (1, 200)]);
+        interest.absorb_finding(Exit::Hang, 0, &[(0, 200), (1, 1_000_000)]);
         interest.absorb_finding(Exit::Trap(TrapKind::Unreachable), 7, &[(2, 200)]);
-        assert!(interest.is_known_hang(0, &[(0, 1), (1, 128), (2, 127)]));
-        assert!(!interest.is_known_hang(0, &[(0, 128), (1, 128)]));
-        assert!(!interest.is_known_hang(0, &[(2, 1000)]));
-        assert!(!interest.is_known_hang(3, &[(1, 128)]), "another site");
-        assert!(interest.is_known_hang(0, &[(0, 40)]));
-        assert!(!interest.is_known_hang(0, &[(0, 41), (2, 1)]));
+        assert!(interest.is_known_hang(0, &[(0, 1), (1, 900_000), (2, 200)]));
+        assert!(
+            !interest.is_known_hang(0, &[(0, 900_000)]),
+            "200 times are no loop"
+        );
+        assert!(!interest.is_known_hang(0, &[(1, 900_000), (2, 250)]));
+        assert!(!interest.is_known_hang(3, &[(1, 900_000)]), "another site");
+        // Under a low limit all is done seldom.
+        assert!(!interest.is_known_hang(0, &[(1, 40)]));
+        interest.absorb_finding(Exit::Hang, 0, &[(1, 40)]);
+        assert!(interest.is_known_hang(0, &[(1, 41)]));
+        assert!(!interest.is_known_hang(0, &[(1, 41), (2, 1)]));
     }
 
     #[test]

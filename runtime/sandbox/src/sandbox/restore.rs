@@ -40,6 +40,7 @@ impl Sandbox {
         host.system.reset(&self.saved);
         host.draws.reset();
         host.looks = 0;
+        host.budget.begin();
         if let Some(tree) = &mut host.tree {
             tree.clear(&self.side);
         }
@@ -51,9 +52,6 @@ impl Sandbox {
         }
         if let Some(calls) = &mut host.calls {
             calls.clear(&self.side);
-        }
-        if host.budget.was_asked() {
-            self.begin_budget();
         }
         let flag = self.side.bytes(layout::IRREVERSIBLE as usize, 4);
         if flag != [0; 4] {
@@ -91,22 +89,19 @@ impl Sandbox {
         self.instance = Some(live);
     }
 
-    fn begin_budget(&mut self) {
-        let (left, part) = self.live_mut().store.data_mut().budget.begin();
-        self.side
-            .write(layout::BUDGET as usize, &left.to_le_bytes());
-        self.side
-            .write(layout::FLOOR as usize, &(left - part).to_le_bytes());
-    }
-
     /// Puts the budgets where the guest's wrapper finds them.
     pub(super) fn arm(&mut self) {
         let depth = self.limits.call_depth.min(i32::MAX as u32).cast_signed();
         self.side
             .write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
         let fuel = self.limits.fuel.min(crate::limits::FUEL_LIMIT_MAX);
-        self.live_mut().store.data_mut().budget = self.program.budget(fuel);
-        self.begin_budget();
+        let mut budget = self.program.budget(fuel);
+        let floor = fuel - budget.begin();
+        self.side
+            .write(layout::BUDGET as usize, &fuel.to_le_bytes());
+        self.side
+            .write(layout::FLOOR as usize, &floor.to_le_bytes());
+        self.live_mut().store.data_mut().budget = budget;
         let counters = self.side.words(
             self.program.map.layout.counters as usize,
             self.reader.probes(),
