@@ -112,10 +112,19 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-stringless", "sandglass-choices"),
         &[("strings", "off")],
     ),
+    set(
+        generated("sandglass-textless", "sandglass-choices"),
+        &[("texts", "off")],
+    ),
     // As it was before it looked at what the target compares.
     set(
         generated("sandglass-before", "sandglass-choices"),
-        &[("compares", "off"), ("hints", "off"), ("strings", "off")],
+        &[
+            ("compares", "off"),
+            ("hints", "off"),
+            ("strings", "off"),
+            ("texts", "off"),
+        ],
     ),
     generated("ei", "ei"),
     set(generated("ei-subtree", "ei"), &[("splice", "subtree")]),

@@ -232,6 +232,7 @@ pub(crate) fn config(
         slow_factor: 0,
         targets: target.targets(spec)?,
         reruns: false,
+        takes_texts: target.generator.is_some(),
         spec,
     })
 }

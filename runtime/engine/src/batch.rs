@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::choice::replay::{After, Replay};
 use crate::choice::strings::Strings;
-use crate::choice::{ChoicePlan, Drawing, Source};
+use crate::choice::{ChoicePlan, ChoiceSequence, Drawing, Source};
 use crate::corpus::TestcaseId;
 use crate::feedback::Interest;
 use crate::havoc::{self, Tables};
@@ -54,8 +55,44 @@ pub enum Plan {
         /// Seed of the group.
         seed: u64,
     },
+    /// Inputs for the target of a generator, in place of what that would make: see [`Batch::drawing`].
+    Texts(Vec<Arc<[u8]>>),
     /// No bytes but answers for a generator or property: see [`Batch::drawing`].
     Choices(ChoicePlan),
+}
+
+impl Plan {
+    /// Replaces `out` by the input of the plan's trial `nth`, before translation; `work` may hold anything. Panics if there is no
+    /// such trial, or if it has draws in place of bytes.
+    #[inline]
+    pub(crate) fn build(&self, nth: usize, tables: &Tables, work: &mut Vec<u8>, out: &mut Vec<u8>) {
+        match self {
+            Plan::Given(inputs) | Plan::Texts(inputs) => {
+                out.clear();
+                out.extend_from_slice(&inputs[nth]);
+            }
+            Plan::Edited { input, solutions } => solutions[nth].apply(input, out),
+            Plan::Shortened(removals) => removals.build(nth, out),
+            Plan::Havoc {
+                parent,
+                seed,
+                first,
+            } => {
+                let mut rng = Rng::new(derive(*seed, first + nth as u64));
+                havoc::havoc(parent, tables, &mut rng, work, out);
+            }
+            Plan::Rows { maker, seed, first } => {
+                let child = first + nth as u64;
+                let mut rng = Rng::new(derive(*seed, child));
+                maker.make(child, &mut rng, tables.input_bytes_max() as usize, out);
+            }
+            Plan::Random { seed } => {
+                let mut rng = Rng::new(derive(*seed, nth as u64));
+                havoc::random(tables.input_bytes_max(), &mut rng, out);
+            }
+            Plan::Choices(_) => panic!("trial {nth} of a group has draws in place of bytes"),
+        }
+    }
 }
 
 /// Trials that share a plan, a variant and a purpose.
@@ -78,6 +115,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Whether its trials are texts, for which no generator is asked.
+    pub fn is_of_texts(&self) -> bool {
+        matches!(self.plan, Plan::Texts(_))
+    }
+
     /// Trials of a generator or property as the papers have them: every outcome with its detail.
     pub(crate) fn of_choices(plan: ChoicePlan, trials: u32, parent: Option<TestcaseId>) -> Group {
         Group {
@@ -145,7 +187,7 @@ impl Batch {
             end += group.trials;
             starts.push(end);
         }
-        let draws = |group: &Group| matches!(group.plan, Plan::Choices(_));
+        let draws = |group: &Group| matches!(group.plan, Plan::Choices(_) | Plan::Texts(_));
         Batch {
             has_draws: groups.iter().any(draws),
             groups,
@@ -233,7 +275,7 @@ impl Batch {
         self.has_draws
     }
 
-    /// What answers the draws of trial `i`; nothing if the trial is given bytes, which
+    /// What answers the draws of trial `i`, or a text that needs no answers; nothing if the trial is given bytes, which
     /// [`Batch::build`] makes. Panics if there is no such trial.
     pub fn drawing(&self, i: usize) -> Option<Drawing> {
         let at = self.group_of(i);
@@ -255,6 +297,12 @@ impl Batch {
                     false => drawing,
                 })
             }
+            Plan::Texts(texts) => {
+                let text = texts[i - self.starts[at] as usize].to_vec();
+                let choices = Arc::new(ChoiceSequence::of_text(text));
+                let source = Source::Replay(Replay::new(choices, After::Stops));
+                Some(Drawing::new(source, self.choice_bytes_max))
+            }
             Plan::Given(_)
             | Plan::Edited { .. }
             | Plan::Shortened(_)
@@ -264,7 +312,7 @@ impl Batch {
         }
     }
 
-    /// Replaces `out` by the input of trial `i`. Panics if there is no such trial, or if it has
+    /// Replaces `out` by the input of trial `i`, be it a text. Panics if there is no such trial, or if it has
     /// draws in place of bytes.
     #[inline]
     pub fn build(&self, i: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {
@@ -278,32 +326,7 @@ impl Batch {
             scratch.group = at;
         }
         let nth = i - self.starts[at] as usize;
-        match &self.groups[at].plan {
-            Plan::Given(inputs) => {
-                out.clear();
-                out.extend_from_slice(&inputs[nth]);
-            }
-            Plan::Edited { input, solutions } => solutions[nth].apply(input, out),
-            Plan::Shortened(removals) => removals.build(nth, out),
-            Plan::Havoc {
-                parent,
-                seed,
-                first,
-            } => {
-                let mut rng = Rng::new(derive(*seed, first + nth as u64));
-                havoc::havoc(parent, &self.tables, &mut rng, &mut scratch.work, out);
-            }
-            Plan::Rows { maker, seed, first } => {
-                let child = first + nth as u64;
-                let mut rng = Rng::new(derive(*seed, child));
-                maker.make(child, &mut rng, self.input_bytes_max(), out);
-            }
-            Plan::Random { seed } => {
-                let mut rng = Rng::new(derive(*seed, nth as u64));
-                havoc::random(self.tables.input_bytes_max(), &mut rng, out);
-            }
-            Plan::Choices(_) => panic!("trial {i} has draws in place of bytes"),
-        }
+        (self.groups[at].plan).build(nth, &self.tables, &mut scratch.work, out);
         self.tables.translate(out);
     }
 

@@ -33,6 +33,7 @@ pub mod text;
 mod texts;
 pub mod tree;
 pub mod typed;
+mod whole;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,8 @@ pub enum Role {
     Structure,
     /// Nothing but the data depends on it.
     Value,
+    /// It is the whole input, and no guest's draw: see [`ChoiceSequence::text`].
+    Text,
 }
 
 impl Role {
@@ -69,6 +72,7 @@ impl Role {
             Role::Unknown => "unknown",
             Role::Structure => "structure",
             Role::Value => "value",
+            Role::Text => "text",
         }
     }
 }

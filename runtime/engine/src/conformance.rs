@@ -107,6 +107,10 @@ pub fn run_trial(
         batch.build(trial, scratch, &mut input);
         return observe(target(&input), &input, None, batch, trial, interest);
     };
+    if let Some(text) = drawing.text() {
+        let choices = Some(ChoiceSequence::of_text(text.to_vec()));
+        return observe(target(text), text, choices, batch, trial, interest);
+    }
     let mut tries = drawing.take_tries();
     let made = loop {
         let made = generate(&mut drawing);

@@ -78,7 +78,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 16;
+pub const STATE_VERSION: u32 = 17;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,8 +178,10 @@ macro_rules! view {
             multipliers: &$engine.config.multipliers,
             input_bytes_max: $engine.config.input_bytes_max,
             trials: $engine.state.stats.execs,
+            fuel: $engine.state.stats.fuel_total,
             targets: &$engine.config.targets,
             part: $engine.part,
+            takes_texts: $engine.config.takes_texts,
         }
     };
 }
@@ -436,11 +438,12 @@ impl Engine {
             let is_valid = outcome.exit.status() == Status::Valid;
             diversity.record(is_valid, &judged.detail.counts);
         }
-        // Counts of other variants would be right too, but their fuel need not be comparable.
-        if judged.group.variant == Variant::Fast {
-            if self.is_slow(outcome, Variant::Fast) {
-                decisions.extend(self.slow(outcome, judged.detail, trial));
-            }
+        // Counts of other variants are right too, but their fuel need not be comparable.
+        let variant = judged.group.variant;
+        if self.is_slow(outcome, variant) {
+            decisions.extend(self.slow(outcome, judged.detail, trial));
+        }
+        if variant == Variant::Fast || judged.group.is_of_texts() {
             judged.news = self.absorb(outcome.exit, judged.detail);
         }
         let view = view!(self);

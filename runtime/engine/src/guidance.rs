@@ -169,10 +169,14 @@ pub struct View<'a> {
     pub input_bytes_max: u32,
     /// Trials judged so far.
     pub trials: u64,
+    /// Their fuel.
+    pub fuel: u64,
     /// What is known of the target beforehand, if the guidance wants that.
     pub targets: &'a Targets,
     /// Which part of the work is this campaign's: all of it if it is alone, or does not divide it.
     pub part: Part,
+    /// Whether a target can be given texts in place of what a generator makes.
+    pub takes_texts: bool,
 }
 
 /// What a trial showed beyond what had been seen.
@@ -206,7 +210,7 @@ pub struct Judged<'a> {
     pub outcome: &'a Outcome,
     /// What it did.
     pub detail: &'a Detail,
-    /// What was new. Nothing for variants other than the fast one.
+    /// What was new. Nothing for variants other than the fast one, unless it is a text: those are not run again to be believed.
     pub news: News,
     /// Whether the guidance did not plan it: somebody else found its input.
     pub is_import: bool,
@@ -297,6 +301,12 @@ pub trait Guidance {
     /// What mutation of bytes reads, as of now.
     fn tables(&self, view: &View<'_>) -> Tables {
         Tables::new(&[], view.input_bytes_max)
+    }
+
+    /// Whether it knows what to do with an input that no generator made ([`ChoiceSequence::text`](crate::ChoiceSequence::text)):
+    /// only then imports may be such.
+    fn takes_texts(&self) -> bool {
+        false
     }
 
     /// Whether generators may draw the target's own strings, if they were asked for ([`Spec::strings`]).

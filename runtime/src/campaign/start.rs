@@ -211,6 +211,7 @@ fn engine_config(
         slow_factor: config.slow_factor,
         targets: target.targets(config.guidance)?,
         reruns: config.reruns,
+        takes_texts: target.generator.is_some(),
         spec: config.guidance,
     })
 }

@@ -163,6 +163,11 @@ impl Worker {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
+        if self.generator.is_some()
+            && let Some(text) = drawing.text()
+        {
+            return self.run_text(trial, variant, text, interest, wants_detail);
+        }
         let is_fresh = self.target.reset == Reset::Fresh;
         if is_fresh && self.generator.is_some() {
             self.generator = self.new_generator()?;
@@ -198,6 +203,23 @@ impl Worker {
                 detail.trace_hash = trace_hash(&detail.counts);
             }
             detail.choices = Some(Box::new(made.choices));
+        }
+        Ok(outcome)
+    }
+
+    /// Runs an input in place of what the generator would make.
+    fn run_text(
+        &mut self,
+        trial: u64,
+        variant: Variant,
+        text: &[u8],
+        interest: &Interest,
+        wants_detail: bool,
+    ) -> Result<Outcome> {
+        let text = &text[..text.len().min(self.limits.input_bytes as usize)];
+        let mut outcome = self.run_target(trial, variant, text, interest, wants_detail)?;
+        if let Some(detail) = &mut outcome.detail {
+            detail.choices = Some(Box::new(ChoiceSequence::of_text(text.to_vec())));
         }
         Ok(outcome)
     }
@@ -265,6 +287,9 @@ impl Exact {
     pub fn generate(&mut self, choices: &ChoiceSequence) -> Result<Option<Vec<u8>>> {
         let target = Arc::clone(&self.target);
         let generator = self.generator().ok_or_else(|| nobody_draws(&target))?;
+        if let Some(text) = choices.text() {
+            return Ok(Some(text.to_vec()));
+        }
         let (made, shown) = generator.replay_drawn(again(choices))?;
         Ok((made.outcome.exit == Exit::Valid).then_some(shown.input))
     }
@@ -282,6 +307,11 @@ impl Exact {
 
     fn run_drawing(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {
         let target = Arc::clone(&self.target);
+        if target.generator.is_some()
+            && let Some(text) = drawing.text()
+        {
+            return self.replay_text(text);
+        }
         if let Some(generator) = self.generator() {
             let (made, mut shown) = generator.replay_drawn(drawing)?;
             if made.outcome.exit != Exit::Valid {
@@ -295,6 +325,19 @@ impl Exact {
             return Err(nobody_draws(&target));
         }
         self.replay_drawn(drawing)
+    }
+
+    fn replay_text(&mut self, text: &[u8]) -> Result<(Replayed, Shown)> {
+        let text = &text[..text.len().min(self.limits.input_bytes as usize)];
+        let replayed = self.replay(text)?;
+        let shown = Shown {
+            fuel: replayed.outcome.fuel,
+            choices: ChoiceSequence::of_text(text.to_vec()),
+            input: text.to_vec(),
+            labels: BTreeMap::new(),
+            notes: Vec::new(),
+        };
+        Ok((replayed, shown))
     }
 
     fn replay_drawn(&mut self, drawing: Drawing) -> Result<(Replayed, Shown)> {

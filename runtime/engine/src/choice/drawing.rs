@@ -110,6 +110,14 @@ impl Drawing {
         }
     }
 
+    /// The input, if it is one as it stands, for which no generator is asked.
+    pub fn text(&self) -> Option<&[u8]> {
+        match &self.source {
+            Source::Replay(replay) => replay.text(),
+            _ => None,
+        }
+    }
+
     /// Who answers, of a drawing that has not begun.
     pub(crate) fn into_source(self) -> Source {
         self.source

@@ -167,6 +167,7 @@ impl Writer {
             Role::Unknown => 0,
             Role::Structure => 1,
             Role::Value => 2,
+            Role::Text => 3,
         };
         self.0.push(kind << 2 | role);
         self.signed(lo);
@@ -253,7 +254,7 @@ impl<'a> Reader<'a> {
             0 => Role::Unknown,
             1 => Role::Structure,
             2 => Role::Value,
-            _ => return None,
+            _ => Role::Text,
         };
         Some(Draw { site, role, domain })
     }

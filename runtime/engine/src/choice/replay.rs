@@ -44,6 +44,11 @@ impl Replay {
         }
     }
 
+    /// The input, if it is one as it stands.
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        self.sequence.text()
+    }
+
     /// The next three choices.
     pub(super) fn upcoming(&self) -> [Option<&ChoiceNode>; 3] {
         [0, 1, 2].map(|ahead| self.sequence.nodes.get(self.at + ahead))

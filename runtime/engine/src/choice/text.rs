@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A draw is its kind, site, role and domain, and what it came to; bytes are hexadecimal, floats the
-//! shortest decimal that reads back the same. `discard` closes a span whose result was thrown away.
+//! shortest decimal that reads back the same. `bytes 0 text 0 4294967295 = 3c613e` and nothing else is an input as it stands. `discard` closes a span whose result was thrown away.
 //! What an answer was decoded from is not written down: given again, the values make the same data.
 
 use std::fmt::{self, Write as _};
@@ -166,6 +166,9 @@ pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
                 if !node.draw.domain.is_possible() || !node.draw.domain.has(node.value) {
                     return Err(error("the value is not one of the domain"));
                 }
+                if sequence.text().is_some() || node.draw.role == Role::Text && at > 0 {
+                    return Err(error("a draw beside a text, which stands alone"));
+                }
                 sequence.payload.extend(bytes);
                 sequence.nodes.push(node);
             }
@@ -183,7 +186,7 @@ fn node(
     [site, role, from, to]: [&str; 4],
     value: &str,
 ) -> Option<(ChoiceNode, Vec<u8>)> {
-    let role = [Role::Unknown, Role::Structure, Role::Value]
+    let role = [Role::Unknown, Role::Structure, Role::Value, Role::Text]
         .into_iter()
         .find(|known| known.name() == role)?;
     let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::choice::typed::Targets;
 use crate::dictionary::Token;
-use crate::guidance::Spec;
+use crate::guidance::{InputKind, Spec};
 
 /// What a campaign is, as far as the engine is concerned.
 #[derive(Clone, Debug)]
@@ -33,6 +33,9 @@ pub struct Config {
     /// Whether what enters the corpus, and a share of the rest, is to be run again where memory is
     /// watched. Whoever says so asks for [`Engine::next_reruns`](crate::Engine::next_reruns) after each batch.
     pub reruns: bool,
+    /// Whether what a generator makes goes to a target that takes bytes: then a guidance may give it some of its own. A property
+    /// draws its data itself.
+    pub takes_texts: bool,
     /// The guidance.
     pub spec: &'static Spec,
 }
@@ -53,6 +56,7 @@ impl Config {
             slow_factor: 0,
             targets: Arc::default(),
             reruns: false,
+            takes_texts: spec.input == InputKind::Choices,
             spec,
         }
     }

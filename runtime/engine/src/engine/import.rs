@@ -20,7 +20,8 @@ use crate::trial::Variant;
 pub enum Import {
     /// Bytes for the target; longer ones than the limit are cut, as seeds are.
     Bytes(Vec<u8>),
-    /// Choices for a generator or a property. Where it asks for something else now, they are repaired.
+    /// Choices for a generator or a property. Where it asks for something else now, they are repaired. A text
+    /// is left out if the guidance makes none itself.
     Choices(Arc<ChoiceSequence>),
 }
 
@@ -36,6 +37,7 @@ impl Engine {
             "{} takes no imports",
             spec.name
         );
+        let takes_texts = self.state.strategy.guidance().takes_texts() && self.config.takes_texts;
         let bytes_max = self.config.input_bytes_max as usize;
         let (mut bytes, mut sources) = (Vec::new(), Vec::new());
         for input in inputs {
@@ -44,6 +46,7 @@ impl Engine {
                     input.truncate(bytes_max);
                     bytes.push(Arc::from(input));
                 }
+                (Import::Choices(choices), _) if choices.text().is_some() && !takes_texts => {}
                 (Import::Choices(choices), InputKind::Choices) => {
                     sources.push(Source::Replay(Replay::new(choices, After::Stops)));
                 }

@@ -221,6 +221,34 @@ impl ByteLoop {
         self.flights.push(flight);
     }
 
+    /// Plans `room` trials; whether it climbs, whoever has small batches decides for each, as climbing takes up to as many
+    /// trials of one however small it is.
+    pub(super) fn plan_part(
+        &mut self,
+        view: &View<'_>,
+        rng: &mut Rng,
+        room: u32,
+        climbs: bool,
+        groups: &mut Vec<Group>,
+    ) {
+        assert!(self.flights.is_empty(), "the last batch was not judged");
+        // Seeds are judged before anything is made of them.
+        if self.plan_seeds(view, room, groups) > 0 {
+            return;
+        }
+        let eighths = if self.solved.beats(self.mutated) {
+            JOB_EIGHTHS_MAX
+        } else {
+            JOB_EIGHTHS_MIN
+        };
+        let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
+        let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
+        if climbs {
+            planned += self.plan_climbs(view.part, rng, room - planned, groups);
+        }
+        self.plan_stages(view, rng, room - planned, groups);
+    }
+
     /// Up to `room` seeds; how many.
     fn plan_seeds(&mut self, view: &View<'_>, room: u32, groups: &mut Vec<Group>) -> u32 {
         let rest = &view.seeds[self.seeds_planned as usize..];
@@ -495,22 +523,7 @@ fn part(count: u32, sharers: u32, rng: &mut Rng) -> u32 {
 
 impl Guidance for ByteLoop {
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
-        assert!(self.flights.is_empty(), "the last batch was not judged");
-        // Seeds are judged before anything is made of them.
-        if self.plan_seeds(view, room, groups) > 0 {
-            return;
-        }
-        let eighths = if self.solved.beats(self.mutated) {
-            JOB_EIGHTHS_MAX
-        } else {
-            JOB_EIGHTHS_MIN
-        };
-        let for_jobs = (u64::from(room) * u64::from(eighths)).div_ceil(8) as u32;
-        let mut planned = self.plan_jobs(view, rng, for_jobs, groups);
-        if self.config.climb {
-            planned += self.plan_climbs(view.part, rng, room - planned, groups);
-        }
-        self.plan_stages(view, rng, room - planned, groups);
+        self.plan_part(view, rng, room, self.config.climb, groups);
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {

@@ -11,6 +11,8 @@ use super::OperatorRecord;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 
+/// The price of a trial.
+pub(super) const PRICE_ONE: u64 = 64;
 /// A trial's weight when it is new.
 const ONE: u64 = 1 << 32;
 /// After each trial all weights lose one in so many: trials longer ago than that hardly count.
@@ -63,12 +65,17 @@ impl Portfolio {
 
     /// Learns what a trial of an operator came to, and its price: one, or as many as that is worth of others.
     pub(super) fn learn(&mut self, operator: usize, found: bool, price: u64) {
+        self.learn_at(operator, found, price.saturating_mul(PRICE_ONE));
+    }
+
+    /// The same at a price in units of [`PRICE_ONE`].
+    pub(super) fn learn_at(&mut self, operator: usize, found: bool, price: u64) {
         for record in &mut self.records {
             record.trials -= record.trials >> MEMORY_LOG2;
             record.finds -= record.finds >> MEMORY_LOG2;
         }
         let record = &mut self.records[operator];
-        record.trials += ONE * price;
+        record.trials += (ONE / PRICE_ONE).saturating_mul(price);
         record.all_trials += 1;
         if found {
             record.finds += ONE;

@@ -15,6 +15,8 @@
 //!
 //! Each of these is a setting, so that it can be measured without.
 
+use std::collections::BTreeMap;
+
 use super::byte_loop::{BACKLOG, ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
 use super::{Spec, Strategy, afl};
 use crate::engine::SHARE;
@@ -67,7 +69,16 @@ const SETTINGS: &[Setting] = &[
 ];
 
 fn new(settings: &Settings) -> Strategy {
-    Strategy::Bytes(Box::new(ByteLoop::new(LoopConfig {
+    Strategy::Bytes(Box::new(ByteLoop::new(config(settings))))
+}
+
+/// The loop where the user sets nothing.
+pub(super) fn config_by_default() -> LoopConfig {
+    config(&Settings::new(SETTINGS, &BTreeMap::new()).expect("there are none"))
+}
+
+fn config(settings: &Settings) -> LoopConfig {
+    LoopConfig {
         keep_valid: settings.is_on("keep_valid"),
         all_seeds: false,
         solve: settings.is_on("solve"),
@@ -76,5 +87,5 @@ fn new(settings: &Settings) -> Strategy {
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
         ..afl::config(settings)
-    })))
+    }
 }

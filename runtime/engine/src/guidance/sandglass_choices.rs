@@ -10,10 +10,12 @@
 //! - What comparisons of the target want is written into the draws that they read (`solving`), and given to
 //!   other draws of their kind ([`crate::choice::hints`]). Solving is one more way to a child, drawn as operators are.
 //! - Generators may draw the target's own strings ([`crate::choice::strings`]).
+//! - What generators made is mutated as bytes, too (`texts`).
 //!
 //! Each of these is a setting, so that it can be measured without.
 
 mod solving;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Status, Variant};
 use solving::{Next, Solving};
+use texts::Texts;
 
 const PORTFOLIO: Setting = Setting::switch(
     "portfolio",
@@ -78,6 +81,12 @@ const STRINGS: Setting = Setting::switch(
     true,
 );
 
+const TEXTS: Setting = Setting::switch(
+    "texts",
+    "mutate what the generator made as bytes, too, without the generator",
+    true,
+);
+
 /// The guidance `sandglass-choices`.
 pub static SPEC: Spec = Spec {
     name: "sandglass-choices",
@@ -91,7 +100,9 @@ pub static SPEC: Spec = Spec {
     imports: Imports::All,
     batch: 64,
     lookahead: 64,
-    settings: &[PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS],
+    settings: &[
+        PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS,
+    ],
     new,
 };
 
@@ -101,7 +112,9 @@ fn new(settings: &Settings) -> Strategy {
         .into_iter()
         .filter(|edit| hints || *edit != Operator::Hint);
     let solve = (solves || hints).then_some(Way::Solve);
-    let ways: Vec<Way> = edits.map(Way::Edit).chain(solve).collect();
+    let texts = settings.is_on(TEXTS.name);
+    let text = texts.then_some(Way::Text);
+    let ways: Vec<Way> = edits.map(Way::Edit).chain(text).chain(solve).collect();
     Strategy::Choices(Box::new(Choices {
         uses_portfolio: settings.is_on(PORTFOLIO.name),
         uses_valid: settings.is_on(VALID.name),
@@ -120,6 +133,7 @@ fn new(settings: &Settings) -> Strategy {
         record_price: RECORD_PRICE,
         hints: hints.then(Arc::default),
         draws_strings: settings.is_on(STRINGS.name),
+        texts: texts.then(|| Box::new(Texts::new())),
         flights: Vec::new(),
     }))
 }
@@ -138,6 +152,8 @@ const FIRST_BATCH: u32 = 8;
 enum Way {
     /// A member is edited.
     Edit(Operator),
+    /// What was made is mutated.
+    Text,
     /// Comparisons are recorded, or what they want is tried.
     Solve,
 }
@@ -193,6 +209,8 @@ pub struct Choices {
     record_price: u32,
     hints: Option<Arc<Hints>>,
     draws_strings: bool,
+    /// Inputs that no generator made, if there are to be any.
+    texts: Option<Box<Texts>>,
     flights: Vec<Flight>,
 }
 
@@ -240,6 +258,7 @@ impl Choices {
     pub(super) fn operators(&self) -> Vec<OperatorRecord> {
         let names = self.ways.iter().map(|way| match way {
             Way::Edit(operator) => format!("{operator:?}").to_lowercase(),
+            Way::Text => "text".to_owned(),
             Way::Solve => "solve".to_owned(),
         });
         self.portfolio.report(names)
@@ -252,6 +271,9 @@ impl Choices {
     fn learn(&mut self, judged: &Judged<'_>, found: bool) {
         if self.known.is_some() {
             self.made.push(input_hash(judged.detail.target_input()));
+        }
+        if let Some(texts) = &mut self.texts {
+            texts.saw_another(judged.outcome.fuel);
         }
         let flight = self.flight(judged);
         let way = match flight {
@@ -315,18 +337,26 @@ impl Choices {
     }
 
     /// A way, by what each has led to lately.
-    fn way(&self, rng: &mut Rng) -> usize {
-        match self.uses_portfolio {
-            true => self.portfolio.choose(rng),
-            false => rng.index(self.ways.len()),
+    fn way(&self, view: &View<'_>, rng: &mut Rng) -> usize {
+        loop {
+            let way = match self.uses_portfolio {
+                true => self.portfolio.choose(rng),
+                false => rng.index(self.ways.len()),
+            };
+            // A property takes none, and there is nothing to mutate before the first input.
+            let has_texts =
+                view.takes_texts && self.texts.as_ref().is_some_and(|texts| !texts.is_empty());
+            if has_texts || self.ways[way] != Way::Text {
+                return way;
+            }
         }
     }
 
     /// The same among those that edit.
-    fn editing_way(&self, rng: &mut Rng) -> usize {
+    fn editing_way(&self, view: &View<'_>, rng: &mut Rng) -> usize {
         loop {
-            let way = self.way(rng);
-            if self.ways[way] != Way::Solve {
+            let way = self.way(view, rng);
+            if let Way::Edit(_) = self.ways[way] {
                 return way;
             }
         }
@@ -337,7 +367,7 @@ impl Choices {
         let parent = self.parent(rng);
         let operator = match (parent, self.ways[way]) {
             (Some(_), Way::Edit(operator)) => operator,
-            (Some(_), Way::Solve) => Operator::Mixed,
+            (Some(_), Way::Text | Way::Solve) => Operator::Mixed,
             (None, _) => Operator::Restart,
         };
         self.plan_edit(flight, parent.unwrap_or(0), operator, rng, groups);
@@ -365,12 +395,12 @@ impl Choices {
     /// A trial for what comparisons want. Comparisons of a new member are recorded in a child that differs in one choice, which
     /// is a trial like others, except that what it finds has to be run again; where nothing waits, in any child. Recording has
     /// its turn as rarely as it is dear.
-    fn plan_solving(&mut self, rng: &mut Rng, groups: &mut Vec<Group>) {
+    fn plan_solving(&mut self, view: &View<'_>, rng: &mut Rng, groups: &mut Vec<Group>) {
         let records = rng.chance(Ratio::new(1, self.record_price));
         let solving = self.solving.as_mut().expect("it is a way");
         match solving.next(&self.forest, records) {
             None => {
-                let way = self.editing_way(rng);
+                let way = self.editing_way(view, rng);
                 let flight = match records {
                     true => Flight::Record,
                     false => Flight::Child(way),
@@ -430,17 +460,45 @@ impl Guidance for Choices {
             self.flights.push(Flight::Seed);
             return;
         }
-        for _ in 0..self.at_once(view.trials, room) {
+        let (mut left, mut texts) = (self.at_once(view.trials, room), 0);
+        while left > 0 {
             let way = if self.forest.is_empty() {
                 0
             } else {
-                self.way(rng)
+                self.way(view, rng)
             };
-            match self.ways[way] {
-                Way::Edit(_) => self.plan_child(Flight::Child(way), way, rng, groups),
-                Way::Solve => self.plan_solving(rng, groups),
-            }
+            left -= match self.ways[way] {
+                Way::Text => {
+                    let count = self.texts.as_mut().expect("it is a way").draw(left);
+                    texts += count;
+                    count
+                }
+                Way::Edit(_) => {
+                    self.plan_child(Flight::Child(way), way, rng, groups);
+                    1
+                }
+                Way::Solve => {
+                    self.plan_solving(view, rng, groups);
+                    1
+                }
+            };
         }
+        if let Some(of) = self.texts.as_mut().filter(|_| texts > 0) {
+            let made = of.plan(view, rng, texts, self.known.as_deref(), groups);
+            self.made.extend(made);
+        }
+    }
+
+    fn end_batch(&mut self, view: &View<'_>) {
+        let way = self.ways.iter().position(|way| *way == Way::Text);
+        if let (Some(texts), Some(way)) = (&mut self.texts, way) {
+            let (draws, finds, price) = texts.end_batch(view);
+            (0..draws).for_each(|nth| self.portfolio.learn_at(way, nth < finds, price));
+        }
+    }
+
+    fn takes_texts(&self) -> bool {
+        self.texts.is_some()
     }
 
     fn draws_strings(&self) -> bool {
@@ -448,11 +506,16 @@ impl Guidance for Choices {
     }
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        self.learn(judged, false);
+        if !judged.group.is_of_texts() {
+            self.learn(judged, false);
+        }
         Judgement::Discard
     }
 
     fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        if let Some(texts) = self.texts.as_mut().filter(|_| has_text(judged)) {
+            return texts.import(view, judged);
+        }
         self.admit(view, judged)
             .map_or(Judgement::Discard, Judgement::Keep)
     }
@@ -462,6 +525,9 @@ impl Guidance for Choices {
     }
 
     fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
+        if let Some(texts) = self.texts.as_mut().filter(|_| judged.group.is_of_texts()) {
+            return texts.judge(view, judged);
+        }
         if self.flight(judged) == Flight::Record {
             self.recorded(view, judged);
             self.learn(judged, false);
@@ -480,6 +546,24 @@ impl Guidance for Choices {
             Some(reason) => Judgement::Keep(reason),
         }
     }
+
+    fn kept(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
+        let Some(texts) = &mut self.texts else {
+            return;
+        };
+        if judged.group.is_of_texts() {
+            texts.kept(view, id, judged);
+        // Others leave the corpus again.
+        } else if view.takes_texts && view.corpus.get(id).reason != Reason::Smaller {
+            texts.take(view, id, judged);
+        }
+    }
+}
+
+/// Whether its input is one that no generator made.
+fn has_text(judged: &Judged<'_>) -> bool {
+    let choices = judged.detail.choices.as_deref();
+    choices.is_some_and(|choices| choices.text().is_some())
 }
 
 #[cfg(test)]
@@ -493,9 +577,10 @@ mod tests {
     use crate::guidance::script::Script;
     use crate::trial::{Exit, TrapKind};
 
-    /// Settings, where nothing is solved unless they say so.
+    /// Settings, where nothing is solved, and no texts are mutated, unless they say so.
     fn given(set: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let all = [("compares", "off"), ("hints", "off")].iter().chain(set);
+        let off = ["compares", "hints", "texts"].map(|name| (name, "off"));
+        let all = off.iter().chain(set);
         all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
     }
@@ -690,6 +775,82 @@ mod tests {
         let hinted = [&plain[..], &["hint", "solve"].map(str::to_owned)].concat();
         assert_eq!(ways(&[("hints", "on")]), hinted);
         assert_eq!(ways(&[("compares", "on"), ("hints", "on")]), hinted);
+    }
+
+    /// A bug that no choices reach: the toy's generator makes twenty bytes at most.
+    fn long(input: &[u8]) -> Trace {
+        let mut trace = Trace::default();
+        trace.hit(input.len().min(30) as u32);
+        if input.len() > 30 {
+            trace.exit = Some(Exit::Trap(TrapKind::Unreachable));
+        }
+        trace
+    }
+
+    /// The choices behind that bug, found in 4,000 executions, and how often texts were drawn.
+    fn finds_long(texts: &str, takes_texts: bool) -> (Option<ChoiceSequence>, u64) {
+        let mut engine = Engine::new(Config {
+            settings: given(&[("texts", texts)]),
+            takes_texts,
+            ..crate::conformance::config(&SPEC, 1)
+        })
+        .expect("they are right");
+        let mut found = None;
+        while engine.stats().execs < 4_000 && found.is_none() {
+            let batch = engine.next_batch(4_000);
+            let outcomes = execute(&batch, &long, 2);
+            for decision in engine.finish_batch(&batch, outcomes) {
+                if let Decision::Finding { choices, .. } = decision {
+                    found = choices.map(|choices| *choices);
+                }
+            }
+        }
+        let ways = engine.operators();
+        let text = ways.iter().find(|way| way.name == "text");
+        (found, text.map_or(0, |text| text.trials))
+    }
+
+    #[test]
+    fn what_the_generator_cannot_make_is_reached_without_it() {
+        let (found, draws) = finds_long("on", true);
+        let found = found.expect("a text is long enough");
+        assert!(found.text().is_some_and(|text| text.len() > 30));
+        assert!(draws > 0);
+        assert_eq!(finds_long("off", true), (None, 0));
+        // A property draws its data itself.
+        assert_eq!(finds_long("on", false), (None, 0));
+    }
+
+    /// Texts of 6,400 executions that were run before, of all.
+    fn repeated_texts(distinct: &str) -> (usize, usize) {
+        let mut engine = Engine::new(Config {
+            settings: given(&[("texts", "on"), ("distinct", distinct)]),
+            ..crate::conformance::config(&SPEC, 4)
+        })
+        .expect("they are right");
+        let (mut texts, mut count) = (BTreeSet::new(), 0);
+        while engine.stats().execs < 6_400 {
+            let batch = engine.next_batch(6_400);
+            for trial in 0..batch.len() {
+                if let Some(text) = batch.drawing(trial).as_ref().and_then(|d| d.text()) {
+                    texts.insert(text.to_vec());
+                    count += 1;
+                }
+            }
+            let outcomes = execute(&batch, &toy, 2);
+            engine.finish_batch(&batch, outcomes);
+        }
+        (count - texts.len(), count)
+    }
+
+    #[test]
+    fn texts_are_not_run_again() {
+        let ((distinct, of), (again, all)) = (repeated_texts("on"), repeated_texts("off"));
+        assert!(of > 500 && all > 500, "{of} {all}");
+        assert!(
+            20 * distinct < of && 4 * distinct * all < again * of,
+            "{distinct} of {of}, {again} of {all}"
+        );
     }
 
     #[test]

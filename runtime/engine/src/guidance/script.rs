@@ -30,8 +30,10 @@ macro_rules! view {
             multipliers: &[],
             input_bytes_max: 100,
             trials: 0,
+            fuel: 0,
             targets: &$script.targets,
             part: Part::ALL,
+            takes_texts: true,
         }
     };
 }

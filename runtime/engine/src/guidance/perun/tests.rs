@@ -40,8 +40,10 @@ macro_rules! view {
             multipliers: &[],
             input_bytes_max: $campaign.input_bytes_max,
             trials: $campaign.ran.len() as u64,
+            fuel: 0,
             targets: &$campaign.targets,
             part: Part::ALL,
+            takes_texts: false,
         }
     };
 }
