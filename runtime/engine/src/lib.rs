@@ -32,6 +32,7 @@
 //!     slow_factor: 100,
 //!     targets: Default::default(),
 //!     reruns: false,
+//!     takes_texts: false,
 //!     spec: find("sandglass").unwrap(),
 //! })?;
 //! let mut findings = Vec::new();

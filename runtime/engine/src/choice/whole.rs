@@ -55,7 +55,7 @@ mod tests {
             assert!(whole.is_sound());
             assert_eq!(whole.text(), Some(text));
             assert_eq!(from_text(&to_text(&whole)).as_ref(), Ok(&whole));
-            assert_eq!(Packed::from(&whole).unpack(), whole);
+            assert_eq!(Packed::new(&whole).unpack(), whole);
         }
     }
 

@@ -252,6 +252,34 @@ mod tests {
         }
     }
 
+    /// A generator's campaign is given a text only if it makes texts itself.
+    #[test]
+    fn texts_are_for_who_makes_them() {
+        for spec in takers().filter(|spec| spec.input == InputKind::Choices) {
+            for (setting, takes_texts) in [("on", true), ("on", false), ("off", true)] {
+                let has = spec.settings.iter().any(|setting| setting.name == "texts");
+                let settings = has.then(|| ("texts".to_owned(), setting.to_owned()));
+                let mut engine = Engine::new(Config {
+                    settings: settings.into_iter().collect(),
+                    takes_texts,
+                    ..Config::bare(spec, 1, TOY_PROBES)
+                })
+                .expect("they are right");
+                let text = Arc::new(ChoiceSequence::of_text(b"Fx".to_vec()));
+                let decisions = import(&mut engine, vec![Import::Choices(text)]);
+                let expected = usize::from(has && setting == "on" && takes_texts);
+                assert_eq!(decisions.len(), expected, "{} {setting}", spec.name);
+                assert_eq!(
+                    engine.stats().execs,
+                    expected as u64,
+                    "{} {setting}",
+                    spec.name
+                );
+                run(&mut engine, 200);
+            }
+        }
+    }
+
     #[test]
     fn bytes_beyond_the_limit_are_cut() {
         let spec = crate::find("sandglass").expect("it is one of ours");
