@@ -112,6 +112,7 @@ fn campaigns(
                 slow_factor: 100,
                 targets: Arc::default(),
                 reruns: false,
+                takes_texts: false,
                 spec: find(guidance).expect("a guidance"),
             };
             campaign(
