@@ -113,6 +113,7 @@ fn campaigns(
                 targets: Arc::default(),
                 reruns: false,
                 takes_texts: false,
+                watches: false,
                 spec: find(guidance).expect("a guidance"),
             };
             campaign(

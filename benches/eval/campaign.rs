@@ -233,6 +233,7 @@ pub(crate) fn config(
         targets: target.targets(spec)?,
         reruns: false,
         takes_texts: target.generator.is_some(),
+        watches: false,
         spec,
     })
 }

@@ -242,10 +242,13 @@ impl ChoiceSequence {
     }
 
     /// Whether it could have been recorded: every value is in its domain, the payload is what the
-    /// nodes say, and spans lie within. For sequences that come from a file.
+    /// nodes say, spans lie within, and a text stands alone. For sequences that come from a file.
     pub fn is_sound(&self) -> bool {
         let mut payload = 0u64;
         for node in &self.nodes {
+            if node.draw.role == Role::Text && self.text().is_none() {
+                return false;
+            }
             let domain = node.draw.domain;
             if !domain.is_possible() || !domain.has(node.value) {
                 return false;

@@ -93,7 +93,7 @@ pub struct State {
     findings: Findings,
     slow: SlowFindings,
     interest: Arc<Interest>,
-    /// Only of guidances that make choices: every trial has detail then.
+    /// Only of guidances that make choices: every trial has detail then, but for texts, which are left out.
     diversity: Option<Diversity>,
     strategy: Strategy,
 }
@@ -434,6 +434,7 @@ impl Engine {
         // Without an input the target did not run.
         if let Some(diversity) = &mut self.state.diversity
             && !judged.detail.counts.is_empty()
+            && !judged.group.is_of_texts()
         {
             let is_valid = outcome.exit.status() == Status::Valid;
             diversity.record(is_valid, &judged.detail.counts);
@@ -443,7 +444,8 @@ impl Engine {
         if self.is_slow(outcome, variant) {
             decisions.extend(self.slow(outcome, judged.detail, trial));
         }
-        if variant == Variant::Fast || judged.group.is_of_texts() {
+        let is_text = judged.group.is_of_texts();
+        if variant == Variant::Fast || is_text && !self.config.watches {
             judged.news = self.absorb(outcome.exit, judged.detail);
         }
         let view = view!(self);

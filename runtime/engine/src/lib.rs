@@ -33,6 +33,7 @@
 //!     targets: Default::default(),
 //!     reruns: false,
 //!     takes_texts: false,
+//!     watches: false,
 //!     spec: find("sandglass").unwrap(),
 //! })?;
 //! let mut findings = Vec::new();

@@ -212,6 +212,7 @@ fn engine_config(
         targets: target.targets(config.guidance)?,
         reruns: config.reruns,
         takes_texts: target.generator.is_some(),
+        watches: target.options.sanitize_heap,
         spec: config.guidance,
     })
 }

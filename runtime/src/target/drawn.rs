@@ -11,7 +11,7 @@ use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::feedback::trace_hash;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Exit, Interest, Outcome, Rng, Variant};
 use sandglass_instrument::CostModel;
-use sandglass_sandbox::{Drawn, Generated, Options, Sandbox};
+use sandglass_sandbox::{Drawn, Generated, Limits, Options, Sandbox};
 
 use super::exact::{Kept, fuel_exact};
 use super::looping::Given;
@@ -52,6 +52,11 @@ pub struct Shown {
     pub notes: Vec<u8>,
     /// Fuel of all that ran, the generator's included.
     pub fuel: u64,
+}
+
+/// A text as the target gets it: no longer than inputs may be.
+fn cut<'a>(text: &'a [u8], limits: &Limits) -> &'a [u8] {
+    &text[..text.len().min(limits.input_bytes as usize)]
 }
 
 /// Choices that nobody takes.
@@ -216,7 +221,7 @@ impl Worker {
         interest: &Interest,
         wants_detail: bool,
     ) -> Result<Outcome> {
-        let text = &text[..text.len().min(self.limits.input_bytes as usize)];
+        let text = cut(text, &self.limits);
         let mut outcome = self.run_target(trial, variant, text, interest, wants_detail)?;
         if let Some(detail) = &mut outcome.detail {
             detail.choices = Some(Box::new(ChoiceSequence::of_text(text.to_vec())));
@@ -285,10 +290,10 @@ impl Exact {
 
     /// What the generator makes of choices, for what takes bytes; nothing if it does not return. Errs if there is no generator.
     pub fn generate(&mut self, choices: &ChoiceSequence) -> Result<Option<Vec<u8>>> {
-        let target = Arc::clone(&self.target);
+        let (target, limits) = (Arc::clone(&self.target), self.limits);
         let generator = self.generator().ok_or_else(|| nobody_draws(&target))?;
         if let Some(text) = choices.text() {
-            return Ok(Some(text.to_vec()));
+            return Ok(Some(cut(text, &limits).to_vec()));
         }
         let (made, shown) = generator.replay_drawn(again(choices))?;
         Ok((made.outcome.exit == Exit::Valid).then_some(shown.input))
@@ -328,7 +333,7 @@ impl Exact {
     }
 
     fn replay_text(&mut self, text: &[u8]) -> Result<(Replayed, Shown)> {
-        let text = &text[..text.len().min(self.limits.input_bytes as usize)];
+        let text = cut(text, &self.limits);
         let replayed = self.replay(text)?;
         let shown = Shown {
             fuel: replayed.outcome.fuel,

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A draw is its kind, site, role and domain, and what it came to; bytes are hexadecimal, floats the
-//! shortest decimal that reads back the same. `bytes 0 text 0 4294967295 = 3c613e` and nothing else is an input as it stands. `discard` closes a span whose result was thrown away.
+//! shortest decimal that reads back the same. `bytes 0 text 0 4294967295 = 3c613e` and nothing else
+//! is an input as it stands ([`ChoiceSequence::text`]). `discard` closes a span whose result was thrown away.
 //! What an answer was decoded from is not written down: given again, the values make the same data.
 
 use std::fmt::{self, Write as _};
@@ -128,6 +129,8 @@ pub fn to_text(sequence: &ChoiceSequence) -> String {
 pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
     let mut sequence = ChoiceSequence::default();
     let mut open: Vec<usize> = Vec::new();
+    // Where a text is, if one is.
+    let mut text_line = 0;
     let mut lines = text.lines().enumerate();
     if lines.next().is_none_or(|(_, line)| line != HEADER) {
         let what = "expected `sandglass choices 1`";
@@ -166,8 +169,8 @@ pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
                 if !node.draw.domain.is_possible() || !node.draw.domain.has(node.value) {
                     return Err(error("the value is not one of the domain"));
                 }
-                if sequence.text().is_some() || node.draw.role == Role::Text && at > 0 {
-                    return Err(error("a draw beside a text, which stands alone"));
+                if node.draw.role == Role::Text {
+                    text_line = index + 1;
                 }
                 sequence.payload.extend(bytes);
                 sequence.nodes.push(node);
@@ -177,6 +180,12 @@ pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
     }
     for span in open {
         sequence.spans[span].end = sequence.nodes.len() as u32;
+    }
+    if text_line > 0 && sequence.text().is_none() {
+        return Err(TextError {
+            line: text_line,
+            what: "expected a text, which stands alone, or draws",
+        });
     }
     Ok(sequence)
 }

@@ -6,10 +6,14 @@
 
 use super::{ChoiceNode, ChoiceSequence, Domain, Draw, Role};
 
-/// Any number of bytes.
-const ANY: Domain = Domain::Bytes {
-    min: 0,
-    max: u32::MAX,
+/// What a text is an answer to.
+const WHOLE: Draw = Draw {
+    site: 0,
+    role: Role::Text,
+    domain: Domain::Bytes {
+        min: 0,
+        max: u32::MAX,
+    },
 };
 
 impl ChoiceSequence {
@@ -17,11 +21,7 @@ impl ChoiceSequence {
     pub fn of_text(text: Vec<u8>) -> ChoiceSequence {
         let len = u32::try_from(text.len()).expect("inputs are shorter");
         let node = ChoiceNode {
-            draw: Draw {
-                site: 0,
-                role: Role::Text,
-                domain: ANY,
-            },
+            draw: WHOLE,
             bits: len.into(),
             value: len.into(),
         };
@@ -35,7 +35,7 @@ impl ChoiceSequence {
     /// The input, if it is one as it stands.
     pub fn text(&self) -> Option<&[u8]> {
         match self.nodes[..] {
-            [node] if node.draw.role == Role::Text => Some(&self.payload),
+            [node] if node.draw == WHOLE && self.spans.is_empty() => Some(&self.payload),
             _ => None,
         }
     }
@@ -43,7 +43,7 @@ impl ChoiceSequence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::{from_text, to_text};
+    use super::super::text::{HEADER, from_text, to_text};
     use super::super::{Drawing, Packed, Source};
     use super::*;
     use crate::rng::Rng;
@@ -73,12 +73,22 @@ mod tests {
 
     #[test]
     fn a_text_stands_alone() {
-        let one = to_text(&ChoiceSequence::of_text(b"a".to_vec()));
-        let line = one.lines().nth(1).expect("the draw");
-        for other in [line, "bool 5 unknown 1 2 = 0"] {
-            let error = from_text(&format!("{one}{other}\n")).unwrap_err();
-            assert_eq!(error.line, 3);
-            assert!(error.what.contains("text"), "{error}");
+        let text = "bytes 0 text 0 4294967295 = 61";
+        let error = |lines: &[&str]| {
+            let lines = [&[HEADER], lines].concat().join("\n");
+            from_text(&lines).unwrap_err().what
+        };
+        for lines in [
+            &[text, text][..],
+            &[text, "bool 5 unknown 1 2 = 0"],
+            &["bool 5 unknown 1 2 = 0", text],
+            &["open 7", text, "close"],
+            &[text, "open 7", "close"],
+            &["bytes 7 text 0 4294967295 = 61"],
+            &["bytes 0 text 0 9 = 61"],
+            &["bool 0 text 1 2 = 1"],
+        ] {
+            assert!(error(lines).contains("stands alone"), "{lines:?}");
         }
     }
 }

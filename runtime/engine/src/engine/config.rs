@@ -36,6 +36,8 @@ pub struct Config {
     /// Whether what a generator makes goes to a target that takes bytes: then a guidance may give it some of its own. A property
     /// draws its data itself.
     pub takes_texts: bool,
+    /// Whether the fast variant alone watches memory in each execution: then what others do not report is not believed.
+    pub watches: bool,
     /// The guidance.
     pub spec: &'static Spec,
 }
@@ -57,6 +59,7 @@ impl Config {
             targets: Arc::default(),
             reruns: false,
             takes_texts: spec.input == InputKind::Choices,
+            watches: false,
             spec,
         }
     }

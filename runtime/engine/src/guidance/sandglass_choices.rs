@@ -555,7 +555,7 @@ impl Guidance for Choices {
             texts.kept(view, id, judged);
         // Others leave the corpus again.
         } else if view.takes_texts && view.corpus.get(id).reason != Reason::Smaller {
-            texts.take(view, id, judged);
+            texts.take(view, id, judged, has_text(judged));
         }
     }
 }
@@ -819,6 +819,34 @@ mod tests {
         assert_eq!(finds_long("off", true), (None, 0));
         // A property draws its data itself.
         assert_eq!(finds_long("on", false), (None, 0));
+    }
+
+    /// In which variants what entered the corpus had run, where memory is watched in the fast one or nowhere.
+    fn kept_in(watches: bool) -> BTreeSet<bool> {
+        let mut engine = Engine::new(Config {
+            settings: given(&[("texts", "on")]),
+            watches,
+            ..crate::conformance::config(&SPEC, 1)
+        })
+        .expect("they are right");
+        let mut is_fast = BTreeSet::new();
+        while engine.stats().execs < 6_400 {
+            let batch = engine.next_batch(6_400);
+            let outcomes = execute(&batch, &long, 1);
+            for decision in engine.finish_batch(&batch, outcomes) {
+                if let Decision::Kept { trial, .. } = decision {
+                    let nth = (trial - batch.first_trial()) as usize;
+                    is_fast.insert(batch.variant(nth) == Variant::Fast);
+                }
+            }
+        }
+        is_fast
+    }
+
+    #[test]
+    fn what_was_not_watched_is_not_believed() {
+        assert_eq!(kept_in(true), [true].into());
+        assert_eq!(kept_in(false), [false, true].into());
     }
 
     /// Texts of 6,400 executions that were run before, of all.

@@ -31,7 +31,7 @@ const COUNT_ONE: u64 = 1 << 20;
 
 /// How many batches climb: as much of all texts as of a batch of bytes.
 const CLIMBS: Ratio = Ratio::new(1, 16);
-/// How often a text that was run before is mutated once more.
+/// How many times a text that was run before is mutated more, at most.
 const MUTATIONS_MAX: u32 = 8;
 
 /// The guidance for texts, and what it knows.
@@ -123,7 +123,7 @@ impl Texts {
         room.min(TOGETHER)
     }
 
-    /// Plans what was drawn, `room` texts at most. What is `known` is mutated once more. The hashes of all, if that matters.
+    /// Plans what was drawn, `room` texts at most. What is `known` is mutated more. The hashes of all, if that matters.
     pub(super) fn plan(
         &mut self,
         view: &View<'_>,
@@ -162,7 +162,7 @@ impl Texts {
     pub(super) fn judge(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
         let mut judgement = self.inner.judge(&inner!(self, view), judged);
         if judged.group.variant != Variant::Fast {
-            // It is believed, and not run again.
+            // It is believed, and not run again, unless memory is watched elsewhere: then it has shown nothing yet.
             judgement = self.inner.import(&inner!(self, view), judged);
         }
         let is_new = judged.news.all.edges + judged.news.valid.edges > 0;
@@ -188,9 +188,17 @@ impl Texts {
         }
     }
 
-    /// Takes what a generator made, or another campaign found.
-    pub(super) fn take(&mut self, view: &View<'_>, id: TestcaseId, judged: &Judged<'_>) {
-        self.stage = self.stage.max(judged.outcome.stage);
+    /// Takes what a generator made, or a text that another campaign found.
+    pub(super) fn take(
+        &mut self,
+        view: &View<'_>,
+        id: TestcaseId,
+        judged: &Judged<'_>,
+        is_text: bool,
+    ) {
+        if !is_text {
+            self.stage = self.stage.max(judged.outcome.stage);
+        }
         let own = self.add(view, id);
         self.inner.imported(&inner!(self, view), own, judged);
     }
@@ -235,7 +243,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// A trial's text. One that was run before becomes a mutant of itself.
+    /// A trial's text. One that was run before becomes a mutant of itself, be it a solution.
     fn make(
         &mut self,
         group: &Group,
