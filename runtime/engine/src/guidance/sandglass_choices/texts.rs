@@ -243,7 +243,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// A trial's text. One that was run before becomes a mutant of itself, be it a solution.
+    /// A trial's text. One that was run before becomes a mutant of itself, be it a solution, unless it is to be run again.
     fn make(
         &mut self,
         group: &Group,
@@ -257,9 +257,11 @@ impl Maker<'_> {
             return text.into();
         };
         let mut hash = input_hash(&text);
-        let tables = match group.plan {
+        let tables = match (&group.plan, group.variant) {
+            // What was not believed is run again.
+            (Plan::Given(_), Variant::Fast) => return text.into(),
             // Comparisons of a testcase are recorded in a child that differs little.
-            Plan::Given(_) => light,
+            (Plan::Given(_), _) => light,
             _ => tables,
         };
         for _ in 0..MUTATIONS_MAX {
