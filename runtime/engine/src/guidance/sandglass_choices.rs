@@ -837,7 +837,9 @@ mod tests {
                 if let Some(text) = batch.drawing(trial).as_ref().and_then(|d| d.text()) {
                     match batch.variant(trial) {
                         Variant::Fast => again |= recorded.contains(text),
-                        _ => drop(recorded.insert(text.to_vec())),
+                        _ => {
+                            recorded.insert(text.to_vec());
+                        }
                     }
                 }
             }
