@@ -9,6 +9,8 @@ use sandglass_guests::GENERATORS;
 pub(crate) enum Input {
     /// The subject's generator, from choices or from a tape of bytes.
     Generated,
+    /// The same, and the subject's seeds are there as texts.
+    GeneratedAndText,
     /// Nobody: the guidance's bytes are the input, beginning with the subject's seeds.
     Text,
 }
@@ -116,6 +118,11 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-textless", "sandglass-choices"),
         &[("texts", "off")],
     ),
+    // With what `afl-text` begins with.
+    Arm {
+        input: Input::GeneratedAndText,
+        ..generated("sandglass-seeded", "sandglass-choices")
+    },
     // As it was before it looked at what the target compares.
     set(
         generated("sandglass-before", "sandglass-choices"),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use sandglass_benches::{run_batch, thread_cpu_ns};
+use sandglass_engine::choice::ChoiceSequence;
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
+use sandglass_engine::choice::text::to_text;
 use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
@@ -91,6 +93,11 @@ impl Prepared {
         let limits = Limits::STANDARD;
         let (target, seeds) = match arm.input {
             Input::Generated => (&self.generated, Vec::new()),
+            Input::GeneratedAndText => {
+                let texts = self.seeds.iter().cloned().map(ChoiceSequence::of_text);
+                let seeds = texts.map(|text| to_text(&text).into_bytes()).collect();
+                (&self.generated, seeds)
+            }
             Input::Text => (&self.plain, self.seeds.clone()),
         };
         let spec = arm.spec()?;

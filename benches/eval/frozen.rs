@@ -28,6 +28,9 @@ const SEEDS: u64 = 20;
 const SECONDS: f64 = 25.0;
 /// The arm that is compared with all others.
 const OURS: &str = "sandglass";
+/// The same with the seeds that `afl-text` begins with: no part of the comparison, but what it is compared with can be compared
+/// with that, too.
+const SEEDED: &str = "sandglass-seeded";
 const NOT_WORSE: f64 = 0.4;
 
 /// One subject of the comparison.
@@ -106,6 +109,9 @@ pub(crate) enum Verb {
         /// Files of results
         #[arg(required = true)]
         results: Vec<PathBuf>,
+        /// With `sandglass-seeded` in place of `sandglass`
+        #[arg(long)]
+        seeded: bool,
     },
 }
 
@@ -117,7 +123,7 @@ pub(crate) struct Run {
     /// Subjects that contain one of these, separated by commas [default: all]
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     subjects: Vec<String>,
-    /// Arms, separated by commas [default: all of each subject]
+    /// Arms, separated by commas; also `sandglass-seeded` [default: all of each subject]
     #[arg(long, value_name = "ARM", value_delimiter = ',')]
     arms: Vec<String>,
     /// Seeds 1 to N of the 20
@@ -135,9 +141,12 @@ impl Verb {
     pub(crate) fn go(self) -> Result<()> {
         match self {
             Verb::Run(run) => run.go(),
-            Verb::Table { results } => {
+            Verb::Table { results, seeded } => {
                 let rows = results.iter().flat_map(|file| read(file, "frozen"));
-                print(&rows.collect::<Vec<_>>());
+                print(
+                    &rows.collect::<Vec<_>>(),
+                    if seeded { SEEDED } else { OURS },
+                );
                 Ok(())
             }
         }
@@ -163,8 +172,14 @@ impl Run {
         let mut jobs = Vec::new();
         for seed in 1..=self.seeds {
             for (prepared, subject) in &subjects {
-                for name in [OURS].iter().chain(subject.published) {
-                    let key = (prepared.name.clone(), (*name).to_owned(), seed);
+                let seeded = [SEEDED].into_iter();
+                let seeded = seeded.filter(|_| self.arms.iter().any(|arm| arm == SEEDED));
+                for name in [OURS]
+                    .into_iter()
+                    .chain(subject.published.iter().copied())
+                    .chain(seeded)
+                {
+                    let key = (prepared.name.clone(), name.to_owned(), seed);
                     if is_chosen(name, &self.arms, false) && !done.contains(&key) {
                         jobs.push((prepared, arm(name), seed));
                     }
@@ -295,7 +310,7 @@ fn value_at(row: &Value, execs: u64) -> Option<u64> {
     points.find(|point| point[0] == execs)?[2].as_u64()
 }
 
-fn compare(rows: &[Value]) -> Vec<Comparison> {
+fn compare(rows: &[Value], ours: &str) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
     for subject in SUBJECTS {
         let name = Pairing::parse(subject.pairing).subject;
@@ -303,7 +318,11 @@ fn compare(rows: &[Value]) -> Vec<Comparison> {
             let of = |row: &&Value| row["subject"] == *name && row["arm"] == arm;
             rows.iter().filter(of).collect()
         };
-        let all = || rows.iter().filter(|row| row["subject"] == *name);
+        let is_of = |row: &&Value| {
+            let arms = [ours].into_iter().chain(subject.published.iter().copied());
+            row["subject"] == *name && arms.into_iter().any(|arm| row["arm"] == arm)
+        };
+        let all = || rows.iter().filter(is_of);
         // The last point is the campaign's end, wherever that was.
         let slowest = all().filter_map(|row| row["execs"].as_u64()).min();
         let execs = grid()
@@ -311,7 +330,7 @@ fn compare(rows: &[Value]) -> Vec<Comparison> {
             .last()
             .unwrap_or(0);
         for published in subject.published {
-            let pair = [of(OURS), of(published)];
+            let pair = [of(ours), of(published)];
             let ends =
                 |of: &Vec<&Value>| of.iter().filter_map(|row| row["value"].as_u64()).collect();
             let cut = |of: &Vec<&Value>| of.iter().filter_map(|row| value_at(row, execs)).collect();
@@ -337,8 +356,8 @@ fn grid() -> impl Iterator<Item = u64> {
     (2..15).flat_map(|power| [1, 2, 5].map(|leading| leading * 10u64.pow(power)))
 }
 
-fn print(rows: &[Value]) {
-    let comparisons = compare(rows);
+fn print(rows: &[Value], ours: &str) {
+    let comparisons = compare(rows, ours);
     let adjusted = [0, 1].map(|budget| {
         let p = comparisons.iter().map(|c| c.by[budget].contrast.p);
         holm(&p.collect::<Vec<_>>())
@@ -412,7 +431,7 @@ mod tests {
             .map(|seed| row(OURS, seed, 210, 100 + seed))
             .collect();
         rows.extend((1..=20).map(|seed| row("zest", seed, 190 + 20 * (seed % 2), 60 + seed)));
-        let found = compare(&rows);
+        let found = compare(&rows, OURS);
         assert_eq!(found.len(), 1);
         let comparison = &found[0];
         assert_eq!(comparison.execs, 100);

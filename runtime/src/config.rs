@@ -9,7 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use sandglass_engine::guidance::{InputKind, sandglass};
+use sandglass_engine::choice::ChoiceSequence;
+use sandglass_engine::choice::text::{HEADER, to_text};
+use sandglass_engine::engine::takes_texts;
+use sandglass_engine::guidance::{Imports, InputKind, sandglass};
 use sandglass_engine::{ALL, SettingKind, Settings, Spec, Token, dictionary, find};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
@@ -20,8 +23,9 @@ use crate::cli::args::{
     CostArg, CoverageArg, FuzzArgs, GuestArgs, LimitArgs, ResetArg, SanitizeArg,
 };
 use crate::error::{show, with_next};
-use crate::inputs;
+use crate::inputs::{self, Input};
 use crate::join::Place;
+use crate::report::plain::plural;
 use crate::shell::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, JoinRecord, Record, StartRecord, TargetRecord,
@@ -124,6 +128,14 @@ impl CampaignConfig {
         let guest = &args.guest;
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;
         let mut warnings = read.warnings;
+        let mut inputs: Vec<_> = read.inputs.into_iter().map(|input| input.bytes).collect();
+        if !args.texts.is_empty() {
+            check_texts(guidance, &settings, generator.is_some())?;
+            let texts = inputs::read_all(&args.texts, bytes_max)?;
+            warnings.extend(texts.warnings);
+            inputs.extend(texts.inputs.into_iter().map(as_text));
+        }
+        warnings.extend(unread_choices(guidance, &inputs));
         if guest.sanitize.is_none() && !reruns && could_rerun(&module, reset) {
             warnings.push(NO_RERUNS.to_owned());
         }
@@ -146,7 +158,7 @@ impl CampaignConfig {
                 1,
                 1 << 24,
             )? as u32,
-            inputs: read.inputs.into_iter().map(|input| input.bytes).collect(),
+            inputs,
             tokens: match &args.dict {
                 Some(path) => read_dictionary(path)?,
                 None => Vec::new(),
@@ -213,6 +225,22 @@ impl CampaignConfig {
             },
         }
     }
+}
+
+/// Of inputs those that say which choices they are, if the guidance cannot begin with such.
+fn unread_choices(spec: &Spec, inputs: &[Vec<u8>]) -> Option<String> {
+    if spec.input != InputKind::Choices || spec.imports != Imports::None {
+        return None;
+    }
+    let is_choices = |input: &&Vec<u8>| input.starts_with(format!("{HEADER}\n").as_bytes());
+    let count = inputs.iter().filter(is_choices).count() as u64;
+    (count > 0).then(|| {
+        format!(
+            "{} begins with no choices: of {} written down as choices the bytes are taken for what the generator reads",
+            spec.name,
+            plural(count, "input")
+        )
+    })
 }
 
 /// Of a function's arguments, which it hardly ever reads, one that was meant for somebody else.
@@ -382,7 +410,10 @@ pub fn read_generator(
             "the same command without --generator",
         )),
         Some(path) => Module::read(path, memory_bytes).map(Some),
-        None => Ok(module.has_generator().then(|| module.clone())),
+        None => {
+            let is_generated = module.has_generator() && !module.is_property();
+            Ok(is_generated.then(|| module.clone()))
+        }
     }
 }
 
@@ -478,6 +509,44 @@ fn check_settings(spec: &Spec, settings: &BTreeMap<String, String>) -> Result<()
         ));
     }
     Ok(())
+}
+
+/// Whether a campaign can begin with texts.
+fn check_texts(
+    spec: &Spec,
+    settings: &BTreeMap<String, String>,
+    has_generator: bool,
+) -> Result<()> {
+    if spec.input == InputKind::Bytes {
+        return Err(with_next(
+            format!(
+                "--texts: {} makes inputs of bytes, so what it starts from is its corpus",
+                spec.name
+            ),
+            "the same command with these folders behind the target, without --texts",
+        ));
+    }
+    if !has_generator {
+        return Err(with_next(
+            "--texts: a property draws its data itself, and reads no files",
+            "the same command without --texts",
+        ));
+    }
+    if !takes_texts(spec, settings) {
+        return Err(with_next(
+            format!(
+                "--texts: {} makes no inputs but by the generator, as it is set",
+                spec.name
+            ),
+            "the same command with --guidance sandglass-choices, and without --set texts=off",
+        ));
+    }
+    Ok(())
+}
+
+/// A file as the target reads it, as a campaign with a generator takes it.
+fn as_text(input: Input) -> Vec<u8> {
+    to_text(&ChoiceSequence::of_text(input.bytes)).into_bytes()
 }
 
 fn check_workers(workers: usize) -> Result<()> {

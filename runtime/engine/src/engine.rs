@@ -33,7 +33,7 @@ mod stats;
 
 pub use config::Config;
 pub use decision::Decision;
-pub use import::Import;
+pub use import::{Import, takes_texts};
 pub use stats::Stats;
 
 use rerun::Noted;
@@ -78,7 +78,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 17;
+pub const STATE_VERSION: u32 = 18;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +96,8 @@ pub struct State {
     /// Only of guidances that make choices: every trial has detail then, but for texts, which are left out.
     diversity: Option<Diversity>,
     strategy: Strategy,
+    /// How many of the seeds that are choices have been planned.
+    choices_planned: u32,
 }
 
 /// One campaign's decisions.
@@ -103,6 +105,8 @@ pub struct State {
 pub struct Engine {
     config: Config,
     seeds: Vec<Arc<[u8]>>,
+    /// Seeds that are choices, or texts.
+    seeds_of_choices: Vec<Import>,
     tables: Option<(u64, Arc<Tables>)>,
     state: State,
     /// No part of the state: who resumes may be alone. See [`Engine::share`].
@@ -211,6 +215,7 @@ impl Engine {
             diversity: (config.spec.input == InputKind::Choices && config.spec.coverage)
                 .then(Diversity::default),
             strategy: (config.spec.new)(&settings),
+            choices_planned: 0,
         };
         Ok(Engine::with(config, state))
     }
@@ -248,14 +253,17 @@ impl Engine {
         config.input_bytes_max = config.input_bytes_max.max(1);
         let max = config.input_bytes_max as usize;
         let shares = shares(config.spec, &config.settings);
-        let seeds = std::mem::take(&mut config.seeds);
-        let seeds = seeds
-            .into_iter()
-            .map(|seed| Arc::from(&seed[..seed.len().min(max)]))
-            .collect();
+        let (mut seeds, mut seeds_of_choices) = (Vec::new(), Vec::new());
+        for seed in std::mem::take(&mut config.seeds) {
+            match import::seed(config.spec, &seed) {
+                Some(choices) => seeds_of_choices.push(choices),
+                None => seeds.push(Arc::from(&seed[..seed.len().min(max)])),
+            }
+        }
         Engine {
             config,
             seeds,
+            seeds_of_choices,
             tables: None,
             state,
             part: Part::ALL,
@@ -270,6 +278,9 @@ impl Engine {
         // Campaigns that meet look no further ahead together than one does by itself.
         let lookahead = (self.config.spec.lookahead / self.part.campaigns).max(1);
         let room = trials_left.min(u64::from(lookahead)) as u32;
+        if let Some(batch) = self.next_seeds(room) {
+            return batch;
+        }
         let mut groups = Vec::new();
         let view = view!(self);
         let guidance = self.state.strategy.guidance();
@@ -434,7 +445,7 @@ impl Engine {
         // Without an input the target did not run.
         if let Some(diversity) = &mut self.state.diversity
             && !judged.detail.counts.is_empty()
-            && !judged.group.is_of_texts()
+            && !judged.is_of_text()
         {
             let is_valid = outcome.exit.status() == Status::Valid;
             diversity.record(is_valid, &judged.detail.counts);

@@ -216,6 +216,14 @@ pub struct Judged<'a> {
     pub is_import: bool,
 }
 
+impl Judged<'_> {
+    /// Whether its input is a text: one that no generator made, in a campaign with a generator.
+    pub fn is_of_text(&self) -> bool {
+        let choices = self.detail.choices.as_deref();
+        choices.is_some_and(|choices| choices.text().is_some())
+    }
+}
+
 /// What becomes of a trial's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {

@@ -102,6 +102,9 @@ pub struct FuzzArgs {
     pub target: PathBuf,
     /// Folders of inputs to start from
     pub corpus: Vec<PathBuf>,
+    /// Beside what a generator makes: a folder of files as the target reads them, to start from; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub texts: Vec<PathBuf>,
     /// Who chooses the inputs (see `sandglass list`)
     #[arg(long, value_name = "NAME")]
     pub guidance: Option<String>,

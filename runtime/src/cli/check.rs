@@ -172,6 +172,7 @@ fn config(args: &CheckArgs, checker: &Checker<'_>, folder: &Path) -> Result<Camp
     let mut config = CampaignConfig::new(FuzzArgs {
         target: args.target.clone(),
         corpus: Vec::new(),
+        texts: Vec::new(),
         guidance: None,
         settings: Vec::new(),
         seed: args.seed,

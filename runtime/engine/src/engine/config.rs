@@ -18,7 +18,8 @@ pub struct Config {
     pub input_bytes_max: u32,
     /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
     pub choice_bytes_max: u32,
-    /// The user's inputs, in order.
+    /// The user's inputs, in order. For a guidance that makes choices, each is a tape for its generator, or choices or a text as
+    /// [`to_text`](crate::choice::text::to_text) writes them.
     pub seeds: Vec<Vec<u8>>,
     /// The user's dictionary and tokens found in the program.
     pub tokens: Vec<Token>,

@@ -4,15 +4,20 @@
 //! count as trials. A guidance sees them as it sees seeds that come late, and keeps none that shows
 //! nothing new, whatever it does with its user's. A campaign that is given none is what it would have
 //! been; one that is given some is a function of which and when, which nobody writes down.
+//!
+//! The user's own seeds come in here, too, if they are choices: before all others, whatever the guidance.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Engine;
 use crate::batch::{Batch, Group, Plan};
 use crate::choice::replay::{After, Replay};
+use crate::choice::text::from_text;
 use crate::choice::{ChoicePlan, ChoiceSequence, Source};
 use crate::corpus::TestcaseId;
-use crate::guidance::{Imports, InputKind};
+use crate::guidance::{Imports, InputKind, Spec};
+use crate::settings::Settings;
 use crate::trial::Variant;
 
 /// An input from elsewhere, of the kind that the guidance proposes.
@@ -54,6 +59,24 @@ impl Engine {
             }
         }
         self.unplanned(bytes, sources).of_imports()
+    }
+
+    /// The next seeds that are choices, no more than there is room for.
+    pub(super) fn next_seeds(&mut self, room: u32) -> Option<Batch> {
+        // Texts may not be wanted.
+        while room > 0 {
+            let rest = &self.seeds_of_choices[self.state.choices_planned as usize..];
+            let some: Vec<Import> = rest.iter().take(room as usize).cloned().collect();
+            if some.is_empty() {
+                break;
+            }
+            self.state.choices_planned += some.len() as u32;
+            let batch = self.import(some);
+            if !batch.is_empty() {
+                return Some(batch);
+            }
+        }
+        None
     }
 
     /// A batch of these testcases as they are now, to be run for what they cover. It is not to be judged.
@@ -102,6 +125,25 @@ impl Engine {
     }
 }
 
+/// Whether campaigns of a guidance take texts: what their target reads, made by no generator.
+///
+/// # Panics
+/// If the settings were not checked.
+pub fn takes_texts(spec: &Spec, settings: &BTreeMap<String, String>) -> bool {
+    let settings = Settings::new(spec.settings, settings).expect("they were checked");
+    (spec.new)(&settings).guidance().takes_texts()
+}
+
+/// A seed of the user's that says which choices it is, or which text, as it is written into a file. Other seeds are whatever the
+/// guidance takes them for.
+pub(super) fn seed(spec: &Spec, seed: &[u8]) -> Option<Import> {
+    if spec.input != InputKind::Choices || spec.imports == Imports::None {
+        return None;
+    }
+    let choices = from_text(std::str::from_utf8(seed).ok()?).ok()?;
+    Some(Import::Choices(Arc::new(choices)))
+}
+
 /// Purpose of such a group.
 const UNPLANNED: u64 = u64::MAX;
 
@@ -110,6 +152,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::choice::text::to_text;
     use crate::conformance::{TOY_PROBES, execute, toy};
     use crate::corpus::Reason;
     use crate::guidance::ALL;
@@ -276,6 +319,48 @@ mod tests {
                     spec.name
                 );
                 run(&mut engine, 200);
+            }
+        }
+    }
+
+    /// Choices and texts among the seeds come first, one after the other, however little room there is, also where a session
+    /// ends among them.
+    #[test]
+    fn seeds_that_are_choices_are_run_as_such() {
+        let mut giver = engine(crate::find("sandglass-choices").expect("it is ours"), 1);
+        run(&mut giver, 2_000);
+        let mut seeds: Vec<Vec<u8>> = Vec::new();
+        for (_, testcase) in giver.corpus().iter() {
+            let choices = testcase.choices.as_ref().expect("a generator made it");
+            seeds.push(to_text(&choices.unpack()).into_bytes());
+        }
+        let is_text = |seed: &Vec<u8>| String::from_utf8_lossy(seed).contains(" text ");
+        let texts = seeds.iter().filter(|seed| is_text(seed)).count();
+        assert!(texts > 0 && texts < seeds.len());
+        for spec in takers().filter(|spec| spec.input == InputKind::Choices) {
+            let has_texts = spec.settings.iter().any(|setting| setting.name == "texts");
+            let expected = seeds.len() - if has_texts { 0 } else { texts };
+            // As tapes they would be others.
+            let mut config = Config::bare(spec, 2, TOY_PROBES);
+            config.seeds = seeds.clone();
+            config.seeds.push(vec![7; 40]);
+            let mut taker = Engine::new(config.clone()).expect("defaults are right");
+            let mut done = 0;
+            while done < expected {
+                let batch = taker.next_batch(3);
+                assert!((1..=3).contains(&batch.len()), "{}", spec.name);
+                assert!(batch.is_import(), "{}", spec.name);
+                done += batch.len();
+                let outcomes = execute(&batch, &toy, 1);
+                taker.finish_batch(&batch, outcomes);
+                let state = taker.checkpoint().clone();
+                taker = Engine::resume(config.clone(), state).expect("it is the same");
+            }
+            assert_eq!(done, expected, "{}", spec.name);
+            let batch = taker.next_batch(3);
+            assert!(!batch.is_import(), "{}", spec.name);
+            if has_texts {
+                assert_eq!(covered(&taker), covered(&giver), "{}", spec.name);
             }
         }
     }

@@ -515,7 +515,7 @@ impl Guidance for Choices {
     }
 
     fn import(&mut self, view: &View<'_>, judged: &Judged<'_>) -> Judgement {
-        if let Some(texts) = self.texts.as_mut().filter(|_| has_text(judged)) {
+        if let Some(texts) = self.texts.as_mut().filter(|_| judged.is_of_text()) {
             return texts.import(view, judged);
         }
         self.admit(view, judged)
@@ -557,13 +557,7 @@ impl Guidance for Choices {
             texts.kept(view, id, judged);
         // Others leave the corpus again.
         } else if view.takes_texts && view.corpus.get(id).reason != Reason::Smaller {
-            texts.take(view, id, judged, has_text(judged));
+            texts.take(view, id, judged, judged.is_of_text());
         }
     }
-}
-
-/// Whether its input is one that no generator made.
-fn has_text(judged: &Judged<'_>) -> bool {
-    let choices = judged.detail.choices.as_deref();
-    choices.is_some_and(|choices| choices.text().is_some())
 }
