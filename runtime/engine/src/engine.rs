@@ -260,16 +260,19 @@ impl Engine {
                 None => seeds.push(Arc::from(&seed[..seed.len().min(max)])),
             }
         }
-        Engine {
+        let mut engine = Engine {
             config,
             seeds,
-            seeds_of_choices,
+            seeds_of_choices: Vec::new(),
             tables: None,
             state,
             part: Part::ALL,
             shares,
             noted: Noted::default(),
-        }
+        };
+        seeds_of_choices.retain(|seed| !engine.leaves_out(seed));
+        engine.seeds_of_choices = seeds_of_choices;
+        engine
     }
 
     /// Plans the next batch: as many trials as the guidance looks ahead, or fewer if fewer are left

@@ -42,16 +42,17 @@ impl Engine {
             "{} takes no imports",
             spec.name
         );
-        let takes_texts = self.state.strategy.guidance().takes_texts() && self.config.takes_texts;
         let bytes_max = self.config.input_bytes_max as usize;
         let (mut bytes, mut sources) = (Vec::new(), Vec::new());
         for input in inputs {
+            if self.leaves_out(&input) {
+                continue;
+            }
             match (input, spec.input) {
                 (Import::Bytes(mut input), InputKind::Bytes) => {
                     input.truncate(bytes_max);
                     bytes.push(Arc::from(input));
                 }
-                (Import::Choices(choices), _) if choices.text().is_some() && !takes_texts => {}
                 (Import::Choices(choices), InputKind::Choices) => {
                     sources.push(Source::Replay(Replay::new(choices, After::Stops)));
                 }
@@ -63,20 +64,19 @@ impl Engine {
 
     /// The next seeds that are choices, no more than there is room for.
     pub(super) fn next_seeds(&mut self, room: u32) -> Option<Batch> {
-        // Texts may not be wanted.
-        while room > 0 {
-            let rest = &self.seeds_of_choices[self.state.choices_planned as usize..];
-            let some: Vec<Import> = rest.iter().take(room as usize).cloned().collect();
-            if some.is_empty() {
-                break;
-            }
-            self.state.choices_planned += some.len() as u32;
-            let batch = self.import(some);
-            if !batch.is_empty() {
-                return Some(batch);
-            }
+        let rest = &self.seeds_of_choices[self.state.choices_planned as usize..];
+        let some: Vec<Import> = rest.iter().take(room as usize).cloned().collect();
+        if some.is_empty() {
+            return None;
         }
-        None
+        self.state.choices_planned += some.len() as u32;
+        Some(self.import(some))
+    }
+
+    /// Whether it is a text for a campaign that takes none.
+    pub(super) fn leaves_out(&mut self, input: &Import) -> bool {
+        let takes_texts = self.state.strategy.guidance().takes_texts() && self.config.takes_texts;
+        matches!(input, Import::Choices(choices) if choices.text().is_some() && !takes_texts)
     }
 
     /// A batch of these testcases as they are now, to be run for what they cover. It is not to be judged.

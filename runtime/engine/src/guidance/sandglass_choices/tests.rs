@@ -1,3 +1,5 @@
+//! Tests of `sandglass-choices`: what it plans, keeps and learns, on scripts and on the toy.
+
 use super::*;
 use std::collections::BTreeSet;
 
