@@ -98,6 +98,8 @@ const POLISH_BYTE: u32 = 3;
 const POLISH_COMMON: u32 = 6;
 /// Where no size is set: the larger of this and four times the largest seed.
 const BYTES_MAX: usize = 4_096;
+/// How long the portfolio remembers, as a power of two.
+const MEMORY_LOG2: u32 = 12;
 /// Without seeds.
 const SEED: &[u8] = b"\n";
 
@@ -186,7 +188,7 @@ fn new(settings: &Settings) -> Strategy {
             by_edge: is_on(EDGES),
             peaks: is_on(PEAKS),
         }),
-        portfolio: Portfolio::new(operators.len()),
+        portfolio: Portfolio::new(operators.len(), MEMORY_LOG2),
         operators,
         seeds: 0,
         jobs: VecDeque::new(),
@@ -261,7 +263,7 @@ impl Cost {
     /// Before the first child: an operator that the target gives nothing to is not drawn.
     fn without(&mut self, operator: Operator) {
         self.operators.retain(|other| *other != operator);
-        self.portfolio = Portfolio::new(self.operators.len());
+        self.portfolio = Portfolio::new(self.operators.len(), MEMORY_LOG2);
     }
 
     /// What havoc reads.

@@ -15,8 +15,6 @@ use crate::rng::Rng;
 pub(super) const PRICE_ONE: u64 = 64;
 /// A trial's weight when it is new.
 const ONE: u64 = 1 << 32;
-/// After each trial all weights lose one in so many: trials longer ago than that hardly count.
-const MEMORY_LOG2: u32 = 12;
 /// How often an operator is drawn whatever it has found.
 const UNIFORM: Ratio = Ratio::new(1, 8);
 /// What is believed of an operator beforehand: that it finds something in one of so many trials.
@@ -36,13 +34,17 @@ struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Portfolio {
     records: Vec<Record>,
+    /// After each trial all weights lose one in two to this: trials longer ago than that hardly count.
+    memory_log2: u32,
 }
 
 impl Portfolio {
-    /// So many operators, of which nothing is known.
-    pub(super) fn new(operators: usize) -> Portfolio {
+    /// So many operators, of which nothing is known, and of which two to the power of `memory_log2` trials are remembered. Of
+    /// few trials no small rate can be told from none.
+    pub(super) fn new(operators: usize, memory_log2: u32) -> Portfolio {
         Portfolio {
             records: vec![Record::default(); operators],
+            memory_log2,
         }
     }
 
@@ -71,8 +73,8 @@ impl Portfolio {
     /// The same at a price in units of [`PRICE_ONE`].
     pub(super) fn learn_at(&mut self, operator: usize, found: bool, price: u64) {
         for record in &mut self.records {
-            record.trials -= record.trials >> MEMORY_LOG2;
-            record.finds -= record.finds >> MEMORY_LOG2;
+            record.trials -= record.trials >> self.memory_log2;
+            record.finds -= record.finds >> self.memory_log2;
         }
         let record = &mut self.records[operator];
         record.trials += (ONE / PRICE_ONE).saturating_mul(price);
@@ -108,6 +110,8 @@ impl Record {
 mod tests {
     use super::*;
 
+    const MEMORY_LOG2: u32 = 12;
+
     /// How often of 10,000 times each operator is drawn.
     fn shares(portfolio: &Portfolio) -> Vec<u32> {
         let (mut rng, mut counts) = (Rng::new(1), vec![0; portfolio.records.len()]);
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn operators_are_drawn_by_what_they_find() {
-        let mut portfolio = Portfolio::new(2);
+        let mut portfolio = Portfolio::new(2, MEMORY_LOG2);
         assert!(shares(&portfolio).iter().all(|&count| near(count, 0.5)));
         for trial in 0..936 {
             portfolio.learn(0, trial % 8 == 0, 1);
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn reports_forget_nothing() {
-        let mut portfolio = Portfolio::new(2);
+        let mut portfolio = Portfolio::new(2, MEMORY_LOG2);
         (0..100_000).for_each(|trial| portfolio.learn(1, trial % 10 == 0, 1));
         let report = portfolio.report(["a", "b"].map(str::to_owned).into_iter());
         let counts: Vec<_> = report.iter().map(|of| (of.trials, of.finds)).collect();
@@ -146,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_paid_long_ago_is_forgotten() {
-        let mut portfolio = Portfolio::new(2);
+        let mut portfolio = Portfolio::new(2, MEMORY_LOG2);
         (0..4_000).for_each(|_| portfolio.learn(0, true, 1));
         assert!(shares(&portfolio)[0] > 9_000);
         (0..40_000)

@@ -123,7 +123,7 @@ fn new(settings: &Settings) -> Strategy {
         uses_rarely: settings.is_on(RARELY.name),
         known: settings.is_on(DISTINCT.name).then(Arc::default),
         made: Vec::new(),
-        portfolio: Portfolio::new(ways.len()),
+        portfolio: Portfolio::new(ways.len(), MEMORY_LOG2),
         ways,
         shortest: Shortest::default(),
         forest: Arc::default(),
@@ -145,6 +145,10 @@ fn new(settings: &Settings) -> Strategy {
 const RECORD_PRICE: u32 = 2;
 const SITE_FUEL: u64 = 512;
 const RECORD_PRICE_MAX: u32 = 64;
+
+/// How long the portfolio remembers, as a power of two: ten ways that find something in one of a thousand trials, and those that find
+/// nothing, cannot be told apart within the 4,096 that it was.
+const MEMORY_LOG2: u32 = 15;
 
 /// Trials of the first batch, if what was made before is not to be run again; a later one is as long as all before.
 const FIRST_BATCH: u32 = 8;
