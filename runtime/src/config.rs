@@ -9,10 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use sandglass_engine::choice::ChoiceSequence;
-use sandglass_engine::choice::text::{HEADER, to_text};
-use sandglass_engine::engine::takes_texts;
-use sandglass_engine::guidance::{Imports, InputKind, sandglass};
+use sandglass_engine::guidance::{InputKind, sandglass};
 use sandglass_engine::{ALL, SettingKind, Settings, Spec, Token, dictionary, find};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
@@ -23,9 +20,9 @@ use crate::cli::args::{
     CostArg, CoverageArg, FuzzArgs, GuestArgs, LimitArgs, ResetArg, SanitizeArg,
 };
 use crate::error::{show, with_next};
-use crate::inputs::{self, Input};
+use crate::inputs;
 use crate::join::Place;
-use crate::report::plain::plural;
+use crate::seeds::{self, Beginner};
 use crate::shell::quote;
 use crate::store::record::{
     BudgetRecord, GeneratorRecord, GuidanceRecord, JoinRecord, Record, StartRecord, TargetRecord,
@@ -118,24 +115,18 @@ impl CampaignConfig {
         let generator = generator.filter(|_| is_wanted);
         let join = join(args.join.as_deref(), guidance, generator.is_some())?;
         let coverage = coverage(args.coverage, generator.is_some())?;
-        let of_finding = match guidance.input {
-            InputKind::Choices => "choices",
-            InputKind::Bytes => "input",
-        };
         let bytes_max = u64::from(wanted.limits.input_bytes);
-        let read = inputs::read_seeds(&args.corpus, of_finding, bytes_max)?;
+        let beginner = Beginner {
+            spec: guidance,
+            settings: &settings,
+            has_generator: generator.is_some(),
+            input_bytes_max: bytes_max,
+        };
+        let seeds = seeds::read(&beginner, &args.corpus, &args.texts)?;
         let reset = reset(args.guest.reset);
         let guest = &args.guest;
         let reruns = reruns(guest.sanitize, &module, reset, &guest.allocator)?;
-        let mut warnings = read.warnings;
-        let mut inputs: Vec<_> = read.inputs.into_iter().map(|input| input.bytes).collect();
-        if !args.texts.is_empty() {
-            check_texts(guidance, &settings, generator.is_some())?;
-            let texts = inputs::read_all(&args.texts, bytes_max)?;
-            warnings.extend(texts.warnings);
-            inputs.extend(texts.inputs.into_iter().map(as_text));
-        }
-        warnings.extend(unread_choices(guidance, &inputs));
+        let mut warnings = seeds.warnings;
         if guest.sanitize.is_none() && !reruns && could_rerun(&module, reset) {
             warnings.push(NO_RERUNS.to_owned());
         }
@@ -158,7 +149,7 @@ impl CampaignConfig {
                 1,
                 1 << 24,
             )? as u32,
-            inputs,
+            inputs: seeds.inputs,
             tokens: match &args.dict {
                 Some(path) => read_dictionary(path)?,
                 None => Vec::new(),
@@ -225,22 +216,6 @@ impl CampaignConfig {
             },
         }
     }
-}
-
-/// Of inputs those that say which choices they are, if the guidance cannot begin with such.
-fn unread_choices(spec: &Spec, inputs: &[Vec<u8>]) -> Option<String> {
-    if spec.input != InputKind::Choices || spec.imports != Imports::None {
-        return None;
-    }
-    let is_choices = |input: &&Vec<u8>| input.starts_with(format!("{HEADER}\n").as_bytes());
-    let count = inputs.iter().filter(is_choices).count() as u64;
-    (count > 0).then(|| {
-        format!(
-            "{} begins with no choices: of {} written down as choices the bytes are taken for what the generator reads",
-            spec.name,
-            plural(count, "input")
-        )
-    })
 }
 
 /// Of a function's arguments, which it hardly ever reads, one that was meant for somebody else.
@@ -509,44 +484,6 @@ fn check_settings(spec: &Spec, settings: &BTreeMap<String, String>) -> Result<()
         ));
     }
     Ok(())
-}
-
-/// Whether a campaign can begin with texts.
-fn check_texts(
-    spec: &Spec,
-    settings: &BTreeMap<String, String>,
-    has_generator: bool,
-) -> Result<()> {
-    if spec.input == InputKind::Bytes {
-        return Err(with_next(
-            format!(
-                "--texts: {} makes inputs of bytes, so what it starts from is its corpus",
-                spec.name
-            ),
-            "the same command with these folders behind the target, without --texts",
-        ));
-    }
-    if !has_generator {
-        return Err(with_next(
-            "--texts: a property draws its data itself, and reads no files",
-            "the same command without --texts",
-        ));
-    }
-    if !takes_texts(spec, settings) {
-        return Err(with_next(
-            format!(
-                "--texts: {} makes no inputs but by the generator, as it is set",
-                spec.name
-            ),
-            "the same command with --guidance sandglass-choices, and without --set texts=off",
-        ));
-    }
-    Ok(())
-}
-
-/// A file as the target reads it, as a campaign with a generator takes it.
-fn as_text(input: Input) -> Vec<u8> {
-    to_text(&ChoiceSequence::of_text(input.bytes)).into_bytes()
 }
 
 fn check_workers(workers: usize) -> Result<()> {

@@ -97,7 +97,7 @@ pub fn read_beside_campaigns(
     read(paths, of_finding, input_bytes_max, "ls", true)
 }
 
-/// The same for a campaign, which may want another file of a finding's folder, the choices, and may begin
+/// The same for a campaign, which may want the choices of a finding and of another campaign, and may begin
 /// with a folder in which there is nothing yet.
 pub fn read_seeds(
     paths: &[PathBuf],
@@ -237,7 +237,11 @@ impl Reading {
             if self.skips_campaigns {
                 return Ok(());
             }
-            let corpus = folder.join("corpus");
+            let choices = folder.join("choices");
+            let corpus = match self.of_finding == "choices" && choices.is_dir() {
+                true => choices,
+                false => folder.join("corpus"),
+            };
             // One that is named has one; others may be the rest of one.
             if depth > 0 && !corpus.is_dir() {
                 return Ok(());

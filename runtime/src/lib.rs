@@ -51,6 +51,7 @@ pub mod replayed;
 pub mod report;
 pub mod rows;
 pub mod said;
+mod seeds;
 pub mod serve;
 mod shell;
 pub mod stack;

@@ -5,7 +5,7 @@
 //! nothing new, whatever it does with its user's. A campaign that is given none is what it would have
 //! been; one that is given some is a function of which and when, which nobody writes down.
 //!
-//! The user's own seeds come in here, too, if they are choices: before all others, whatever the guidance.
+//! The user's own seeds come in here, too, if they are choices, for whatever guidance takes imports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
