@@ -608,6 +608,7 @@ impl Engine {
             .parent
             .map_or(0, |parent| self.state.corpus.get(parent).depth);
         let told = match judged.is_import {
+            true if group.purpose == import::OF_USER => Reason::Seed,
             true => Reason::Imported,
             false => reason,
         };

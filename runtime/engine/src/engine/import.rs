@@ -36,6 +36,10 @@ impl Engine {
     ///
     /// Panics if the guidance takes none ([`Spec::imports`](crate::Spec::imports)), or none of this kind.
     pub fn import(&mut self, inputs: Vec<Import>) -> Batch {
+        self.imports(inputs, UNPLANNED)
+    }
+
+    fn imports(&mut self, inputs: Vec<Import>, purpose: u64) -> Batch {
         let spec = self.config.spec;
         assert!(
             spec.imports != Imports::None,
@@ -59,7 +63,7 @@ impl Engine {
                 (other, kind) => panic!("{other:?} for a guidance of {kind:?}"),
             }
         }
-        self.unplanned(bytes, sources).of_imports()
+        self.unplanned(bytes, sources, purpose).of_imports()
     }
 
     /// The next seeds that are choices, no more than there is room for.
@@ -70,7 +74,7 @@ impl Engine {
             return None;
         }
         self.state.choices_planned += some.len() as u32;
-        Some(self.import(some))
+        Some(self.imports(some, OF_USER))
     }
 
     /// Whether it is a text for a campaign that takes none.
@@ -95,10 +99,10 @@ impl Engine {
                 }
             }
         }
-        self.unplanned(bytes, sources)
+        self.unplanned(bytes, sources, UNPLANNED)
     }
 
-    fn unplanned(&mut self, bytes: Vec<Arc<[u8]>>, sources: Vec<Source>) -> Batch {
+    fn unplanned(&mut self, bytes: Vec<Arc<[u8]>>, sources: Vec<Source>, purpose: u64) -> Batch {
         let (trials, plan) = match self.config.spec.input {
             InputKind::Bytes => (bytes.len(), Plan::Given(bytes)),
             InputKind::Choices => {
@@ -113,7 +117,7 @@ impl Engine {
             wants_detail: true,
             wants_paths: self.config.spec.paths,
             parent: None,
-            purpose: UNPLANNED,
+            purpose,
         };
         Batch::new(
             vec![group],
@@ -146,6 +150,8 @@ pub(super) fn seed(spec: &Spec, seed: &[u8]) -> Option<Import> {
 
 /// Purpose of such a group.
 const UNPLANNED: u64 = u64::MAX;
+/// The same of the user's seeds.
+pub(super) const OF_USER: u64 = u64::MAX - 1;
 
 #[cfg(test)]
 mod tests {
@@ -357,6 +363,13 @@ mod tests {
                 taker = Engine::resume(config.clone(), state).expect("it is the same");
             }
             assert_eq!(done, expected, "{}", spec.name);
+            let reasons = taker.corpus().iter().map(|(_, testcase)| testcase.reason);
+            // Others are told of them, as they are of what a campaign found.
+            assert!(
+                reasons.into_iter().all(|reason| reason == Reason::Seed),
+                "{}",
+                spec.name
+            );
             let batch = taker.next_batch(3);
             assert!(!batch.is_import(), "{}", spec.name);
             if has_texts {
