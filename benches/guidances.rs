@@ -49,7 +49,7 @@ impl Campaign {
             .and_then(|worker| worker.for_guidance(spec, spec.choice_bytes_max()))
             .expect("it sets up");
         let seeds = match spec.input {
-            InputKind::Bytes => RUST_DEMO.seeds.iter().map(|seed| seed.to_vec()).collect(),
+            InputKind::Bytes => RUST_DEMO.seeds.iter().map(|seed| (*seed).into()).collect(),
             InputKind::Choices => Vec::new(),
         };
         let config = Config {

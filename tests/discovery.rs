@@ -102,7 +102,7 @@ fn campaigns(
                 probes: fast.probe_map().probes.len() as u32,
                 input_bytes_max: limits.input_bytes,
                 choice_bytes_max: 0,
-                seeds: vec![PLANTED_SEED.to_vec()],
+                seeds: vec![PLANTED_SEED[..].into()],
                 tokens: tokens(planted.wasm)
                     .into_iter()
                     .map(Token::automatic)

@@ -106,7 +106,7 @@ impl Prepared {
         let found = tokens(&self.target.module.wasm).into_iter();
         let mut engine = Engine::new(Config {
             input_bytes_max: self.case.bytes_max,
-            seeds: vec![self.seed.clone()],
+            seeds: vec![self.seed.clone().into()],
             tokens: found.map(Token::automatic).collect(),
             multipliers: multipliers(&self.target.module.wasm),
             ..Config::bare(spec, seed, worker.probes())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::{
-    Batch, Config, Engine, Exit, Interest, Judging, Outcome, Scratch, Variant, guidance,
+    Batch, Config, Engine, Exit, Interest, Judging, Outcome, Scratch, Seed, Variant, guidance,
 };
 use sandglass_guests::Query;
 use sandglass_instrument::accept::AcceptLimits;
@@ -104,7 +104,7 @@ impl Prepared {
         let worker = worker.for_guidance(spec, spec.choice_bytes_max())?;
         let mut engine = Engine::new(Config {
             input_bytes_max: limits.input_bytes,
-            seeds: plan.seeds.clone(),
+            seeds: plan.seeds.iter().cloned().map(Seed::Bytes).collect(),
             settings: plan.settings.clone(),
             ..Config::bare(spec, plan.seed, worker.probes())
         })?;

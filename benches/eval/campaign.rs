@@ -5,8 +5,7 @@ use std::sync::Arc;
 use sandglass_benches::{run_batch, thread_cpu_ns};
 use sandglass_engine::choice::ChoiceSequence;
 use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
-use sandglass_engine::choice::text::to_text;
-use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Token};
+use sandglass_engine::{Config, Decision, Engine, Interest, Judging, Outcome, Seed, Token};
 use sandglass_guests::{FIXED_IN, generator, seeds, subject};
 use sandglass_instrument::accept::AcceptLimits;
 use sandglass_instrument::multipliers::multipliers;
@@ -95,10 +94,13 @@ impl Prepared {
             Input::Generated => (&self.generated, Vec::new()),
             Input::GeneratedAndText => {
                 let texts = self.seeds.iter().cloned().map(ChoiceSequence::of_text);
-                let seeds = texts.map(|text| to_text(&text).into_bytes()).collect();
+                let seeds = texts.map(|text| Seed::Choices(Arc::new(text))).collect();
                 (&self.generated, seeds)
             }
-            Input::Text => (&self.plain, self.seeds.clone()),
+            Input::Text => {
+                let seeds = self.seeds.iter().cloned().map(Seed::Bytes).collect();
+                (&self.plain, seeds)
+            }
         };
         let spec = arm.spec()?;
         let worker = Worker::new(target, &limits, 0)?.for_guidance(spec, TAPE_BYTES_MAX)?;
@@ -219,7 +221,7 @@ pub(crate) fn config(
     arm: Arm,
     seed: u64,
     probes: u32,
-    seeds: Vec<Vec<u8>>,
+    seeds: Vec<Seed>,
 ) -> Result<Config> {
     let spec = arm.spec()?;
     let given = arm.settings.iter();

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn an_input_that_was_run_before_counts() {
         let config = Config {
-            seeds: vec![b"a".to_vec(), b"b".to_vec(), b"a".to_vec()],
+            seeds: [b"a", b"b", b"a"].map(|seed| seed[..].into()).to_vec(),
             ..Config::bare(guidance::find("blind").expect("it is there"), 5, 1)
         };
         let mut engine = Engine::new(config).expect("the settings are right");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sandglass_benches::run_batch;
 use sandglass_engine::{
-    Batch, Config, Engine, Import, Interest, Judging, Outcome, Part, Reason, Status, TestcaseId,
+    Batch, Config, Engine, Interest, Judging, Outcome, Part, Reason, Seed, Status, TestcaseId,
     Token, feedback::Seen, guidance,
 };
 use sandglass_instrument::accept::AcceptLimits;
@@ -106,7 +106,7 @@ impl Meeting {
             .for_guidance(spec, spec.choice_bytes_max())?;
         let config = |n: u64| Config {
             input_bytes_max: subject.limits.input_bytes,
-            seeds: subject.seeds.clone(),
+            seeds: subject.seeds.iter().cloned().map(Seed::Bytes).collect(),
             tokens: subject.tokens.clone(),
             settings: plan.settings.iter().cloned().collect(),
             slow_factor: 100,
@@ -228,8 +228,8 @@ impl Meeting {
             let left = (each - engine.stats().execs).min(AT_ONCE as u64) as usize;
             let inputs = (offers.by_ref())
                 .filter(|offer| is_new(&interest, offer))
-                .map(|offer| Import::Bytes(offer.input.clone()));
-            let inputs: Vec<Import> = inputs.take(left).collect();
+                .map(|offer| Seed::Bytes(offer.input.clone()));
+            let inputs: Vec<Seed> = inputs.take(left).collect();
             if inputs.is_empty() {
                 break;
             }

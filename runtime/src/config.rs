@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use sandglass_engine::guidance::{InputKind, sandglass};
-use sandglass_engine::{ALL, SettingKind, Settings, Spec, Token, dictionary, find};
+use sandglass_engine::{ALL, Seed, SettingKind, Settings, Spec, Token, dictionary, find};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{FUEL_LIMIT_MAX, Limits, Options};
 
@@ -64,7 +64,7 @@ pub struct CampaignConfig {
     /// How much one trial may draw, in bytes of JQF's encoding.
     pub choice_bytes_max: u32,
     /// Inputs to start from.
-    pub inputs: Vec<Vec<u8>>,
+    pub inputs: Vec<Seed>,
     /// The user's tokens.
     pub tokens: Vec<Token>,
     /// When to stop.
@@ -199,7 +199,7 @@ impl CampaignConfig {
             },
             start: StartRecord {
                 inputs: self.inputs.len() as u64,
-                inputs_hash: hash_all(self.inputs.iter().map(|input| &input[..])),
+                inputs_hash: seeds::hash(&self.inputs),
                 tokens: self.tokens.len() as u64,
                 tokens_hash: hash_all(self.tokens.iter().map(|token| &token.bytes[..])),
             },

@@ -5,7 +5,8 @@
 //! order of the paths and then of the names, without repetitions; and a warning
 //! for what was left out. FIFOs, devices and sockets are never opened, links to
 //! folders are not followed (so that loops end), nothing larger than the limit
-//! is read.
+//! is read. Where choices are wanted, files of them have a limit of their own, as
+//! they say what an input is made of, at more length than the input has.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,6 +14,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use sandglass_engine::choice::text::is_choices;
+use sandglass_engine::guidance::InputKind;
 
 use crate::error::{io, show, with_next};
 use crate::report::plain::plural;
@@ -20,6 +23,9 @@ use crate::shell::quote_path;
 
 /// Folders within folders, at most. Deeper ones are left out.
 const DEPTH_MAX: usize = 16;
+
+/// Largest file of choices that is read: twice what 64 Ki of draws can be.
+pub const CHOICES_BYTES_MAX: u64 = 16 << 20;
 
 /// All inputs together: what fits comfortably into memory.
 const TOTAL_BYTES_MAX: u64 = 1 << 30;
@@ -57,6 +63,7 @@ pub struct Unread {
 #[derive(Default)]
 struct Skipped {
     too_large: Left,
+    too_many_choices: Left,
     not_regular: Left,
     unreadable: Left,
     too_deep: Left,
@@ -84,39 +91,35 @@ impl Left {
 /// A campaign folder stands for its `corpus/`, a finding's folder for its input, wherever they lie. Errs if a path is
 /// missing or a folder cannot be listed.
 pub fn read_all(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inputs> {
-    read(paths, "input", input_bytes_max, "ls", false)
+    read(paths, InputKind::Bytes, input_bytes_max, "ls", false)
 }
 
-/// The same without what campaigns hold, for who reads those by themselves. `of_finding` is the file that a finding's folder
-/// stands for.
+/// The same without what campaigns hold, for who reads those by themselves. A finding's folder stands for its input, or for its
+/// choices.
 pub fn read_beside_campaigns(
     paths: &[PathBuf],
-    of_finding: &'static str,
+    kind: InputKind,
     input_bytes_max: u64,
 ) -> Result<Inputs> {
-    read(paths, of_finding, input_bytes_max, "ls", true)
+    read(paths, kind, input_bytes_max, "ls", true)
 }
 
 /// The same for a campaign, which may want the choices of a finding and of another campaign, and may begin
 /// with a folder in which there is nothing yet.
-pub fn read_seeds(
-    paths: &[PathBuf],
-    of_finding: &'static str,
-    input_bytes_max: u64,
-) -> Result<Inputs> {
-    read(paths, of_finding, input_bytes_max, "mkdir -p", false)
+pub fn read_seeds(paths: &[PathBuf], kind: InputKind, input_bytes_max: u64) -> Result<Inputs> {
+    read(paths, kind, input_bytes_max, "mkdir -p", false)
 }
 
 /// `if_missing` is the command for a folder that is not there: to make it, or to see what is there.
 fn read(
     paths: &[PathBuf],
-    of_finding: &'static str,
+    kind: InputKind,
     input_bytes_max: u64,
     if_missing: &str,
     skips_campaigns: bool,
 ) -> Result<Inputs> {
     let mut reading = Reading {
-        of_finding,
+        kind,
         skips_campaigns,
         input_bytes_max,
         total_bytes: 0,
@@ -205,7 +208,10 @@ pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let read = match meta.len() {
         // Not even as far as it may: most of a file with holes is not there.
         bytes if bytes > bytes_max => None,
-        _ => read_bounded(path, bytes_max).map_err(|e| io(path, "read", &e))?,
+        _ => match read_bounded(path, bytes_max).map_err(|e| io(path, "read", &e))? {
+            (bytes, false) => Some(bytes),
+            (_, true) => None,
+        },
     };
     read.ok_or_else(|| {
         anyhow::anyhow!(
@@ -217,8 +223,8 @@ pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 }
 
 struct Reading {
-    /// Which file of a finding's folder is the input.
-    of_finding: &'static str,
+    /// Whether choices are wanted, of findings and of campaigns.
+    kind: InputKind,
     skips_campaigns: bool,
     input_bytes_max: u64,
     total_bytes: u64,
@@ -238,9 +244,9 @@ impl Reading {
                 return Ok(());
             }
             let choices = folder.join("choices");
-            let corpus = match self.of_finding == "choices" && choices.is_dir() {
-                true => choices,
-                false => folder.join("corpus"),
+            let corpus = match self.kind {
+                InputKind::Choices if choices.is_dir() => choices,
+                InputKind::Choices | InputKind::Bytes => folder.join("corpus"),
             };
             // One that is named has one; others may be the rest of one.
             if depth > 0 && !corpus.is_dir() {
@@ -249,7 +255,10 @@ impl Reading {
             return self.folder(&corpus, depth + 1);
         }
         if folder.join("finding.json").is_file() {
-            self.file(&folder.join(self.of_finding));
+            self.file(&folder.join(match self.kind {
+                InputKind::Choices => "choices",
+                InputKind::Bytes => "input",
+            }));
             return Ok(());
         }
         for path in entries(folder)? {
@@ -275,11 +284,22 @@ impl Reading {
             self.skipped.over_total.add(path);
             return;
         }
-        match read_bounded(path, self.input_bytes_max) {
+        let wants_choices = self.kind == InputKind::Choices;
+        let bytes_max = match wants_choices {
+            true => self.input_bytes_max.max(CHOICES_BYTES_MAX),
+            false => self.input_bytes_max,
+        };
+        match read_bounded(path, bytes_max) {
             Err(_) => self.skipped.unreadable.add(path),
-            Ok(None) => self.skipped.too_large.add(path),
-            Ok(Some(bytes)) => {
-                if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
+            Ok((bytes, has_more)) => {
+                let left_out = match wants_choices && is_choices(&bytes) {
+                    true => has_more.then_some(&mut self.skipped.too_many_choices),
+                    false => (has_more || bytes.len() as u64 > self.input_bytes_max)
+                        .then_some(&mut self.skipped.too_large),
+                };
+                if let Some(left_out) = left_out {
+                    left_out.add(path);
+                } else if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
                     self.total_bytes += bytes.len() as u64;
                     self.inputs.push(Input {
                         path: path.to_owned(),
@@ -292,11 +312,16 @@ impl Reading {
 }
 
 impl Skipped {
-    fn reasons(&self, input_bytes_max: u64) -> [(&Left, String); 5] {
+    fn reasons(&self, input_bytes_max: u64) -> [(&Left, String); 6] {
+        let choices_bytes_max = CHOICES_BYTES_MAX.max(input_bytes_max);
         [
             (
                 &self.too_large,
                 format!("larger than {input_bytes_max} bytes (--max-len)"),
+            ),
+            (
+                &self.too_many_choices,
+                format!("choices of more than {choices_bytes_max} bytes"),
             ),
             (&self.not_regular, "not regular files".to_owned()),
             (&self.unreadable, "unreadable".to_owned()),
@@ -339,14 +364,16 @@ impl Skipped {
     }
 }
 
-/// The contents, or `None` if there are more than `bytes_max`. Reads no further
+/// The first `bytes_max` bytes, and whether there are more. Reads no further
 /// than that, whatever the file's size claims.
-fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Option<Vec<u8>>> {
+fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<(Vec<u8>, bool)> {
     let file = File::open(path)?;
     let mut bytes = Vec::new();
     file.take(bytes_max.saturating_add(1))
         .read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+    let has_more = bytes.len() as u64 > bytes_max;
+    bytes.truncate(bytes_max as usize);
+    Ok((bytes, has_more))
 }
 
 fn missing(path: &Path, error: &std::io::Error, command: &str) -> anyhow::Error {
@@ -399,7 +426,7 @@ mod tests {
         for folder in [root.path(), &finding] {
             let read = read_all(&[folder.to_owned()], 100).unwrap();
             assert_eq!(contents(&read), [b"input"]);
-            let read = read_seeds(&[folder.to_owned()], "choices", 100).unwrap();
+            let read = read_seeds(&[folder.to_owned()], InputKind::Choices, 100).unwrap();
             assert_eq!(contents(&read), [b"choices"]);
         }
     }
@@ -420,7 +447,7 @@ mod tests {
         let all = [root.path().join("all")];
         let read = read_all(&all, 100).unwrap();
         assert_eq!(contents(&read), [&b"all/more"[..], b"all/one/corpus/a"]);
-        let beside = read_beside_campaigns(&all, "input", 100).unwrap();
+        let beside = read_beside_campaigns(&all, InputKind::Bytes, 100).unwrap();
         assert_eq!(contents(&beside), [b"all/more"]);
         let one = root.path().join("all/one");
         let rest = root.path().join("all/rest");
@@ -450,6 +477,38 @@ mod tests {
             is_too_large: true,
         };
         assert_eq!(read.unread, Some(unread));
+    }
+
+    #[test]
+    fn files_of_choices_may_be_longer_than_inputs() {
+        let root = tempfile::tempdir().unwrap();
+        let choices = "sandglass choices 1\nbytes 0 value 0 9 = 61\n";
+        for (name, text) in [("a", "1234"), ("b", "12345"), ("c", choices)] {
+            fs::write(root.path().join(name), text).unwrap();
+        }
+        let giant = root.path().join("d");
+        fs::write(&giant, choices).unwrap();
+        File::options()
+            .write(true)
+            .open(&giant)
+            .and_then(|file| file.set_len(CHOICES_BYTES_MAX + 1))
+            .unwrap();
+        let paths = [root.path().to_owned()];
+        let read = read_seeds(&paths, InputKind::Choices, 4).unwrap();
+        assert_eq!(contents(&read), [b"1234", choices.as_bytes()]);
+        let left_out = |why: &str, name: &str| {
+            let first = show(&root.path().join(name));
+            format!("left out 1 corpus file: {why}: {first}")
+        };
+        assert_eq!(
+            read.warnings,
+            [
+                left_out("larger than 4 bytes (--max-len)", "b"),
+                left_out("choices of more than 16777216 bytes", "d")
+            ]
+        );
+        let read = read_seeds(&paths, InputKind::Bytes, 4).unwrap();
+        assert_eq!(contents(&read), [b"1234"]);
     }
 
     #[cfg(unix)]
@@ -487,7 +546,7 @@ mod tests {
         let says = |error| crate::error::describe(&error);
         let message = "error: no such: no such folder, expected a folder of inputs\n  next: ";
         let paths = [PathBuf::from("no such")];
-        let seeds = read_seeds(&paths, "input", 1).unwrap_err();
+        let seeds = read_seeds(&paths, InputKind::Bytes, 1).unwrap_err();
         assert_eq!(says(seeds), format!("{message}mkdir -p 'no such'"));
         let known = read_all(&paths, 1).unwrap_err();
         assert_eq!(says(known), format!("{message}ls ."));

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
-use sandglass_engine::Spec;
 use sandglass_engine::choice::ChoiceSequence;
-use sandglass_engine::choice::text::{HEADER, from_text, to_text};
+use sandglass_engine::choice::text::{in_file, is_choices, to_text};
 use sandglass_engine::engine::takes_texts;
 use sandglass_engine::guidance::{Imports, InputKind};
+use sandglass_engine::{Seed, Spec};
 
 use crate::error::{show, with_next};
 use crate::inputs::{self, Input};
@@ -33,7 +34,7 @@ pub(crate) struct Beginner<'a> {
 /// What was read.
 pub(crate) struct Seeds {
     /// In order.
-    pub inputs: Vec<Vec<u8>>,
+    pub inputs: Vec<Seed>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -45,11 +46,7 @@ pub(crate) fn read(
     texts: &[PathBuf],
 ) -> Result<Seeds> {
     let spec = beginner.spec;
-    let of_finding = match spec.input {
-        InputKind::Choices => "choices",
-        InputKind::Bytes => "input",
-    };
-    let read = inputs::read_seeds(corpus, of_finding, beginner.input_bytes_max)?;
+    let read = inputs::read_seeds(corpus, spec.input, beginner.input_bytes_max)?;
     let mut seeds = Seeds {
         inputs: Vec::new(),
         warnings: read.warnings,
@@ -65,13 +62,13 @@ pub(crate) fn read(
             );
             seeds.warnings.extend((count > 0).then_some(warning));
         }
-        (InputKind::Choices, _) => seeds.take(read.inputs, beginner.takes_texts()),
+        (InputKind::Choices, _) => seeds.take(read.inputs, beginner),
     }
     if !texts.is_empty() {
         beginner.check_texts()?;
         let read = inputs::read_all(texts, beginner.input_bytes_max)?;
         seeds.warnings.extend(read.warnings);
-        if let Some(input) = read.inputs.iter().find(|input| is_choices(input)) {
+        if let Some(input) = read.inputs.iter().find(|input| is_choices(&input.bytes)) {
             seeds.warnings.push(format!(
                 "{}: choices, and the target gets them as they stand; behind the target, without --texts, they are run as choices",
                 show(&input.path)
@@ -84,29 +81,33 @@ pub(crate) fn read(
 
 impl Seeds {
     /// Takes a corpus of choices, and of bytes that a generator reads.
-    fn take(&mut self, inputs: Vec<Input>, takes_texts: bool) {
-        let (mut texts, mut damaged, mut first) = (0, 0, None);
+    fn take(&mut self, inputs: Vec<Input>, beginner: &Beginner<'_>) {
+        let (mut texts, mut too_long, mut damaged, mut first) = (0, 0, 0, None);
+        let bytes_max = beginner.input_bytes_max;
         for input in inputs {
-            if is_choices(&input) {
-                match from_text(&String::from_utf8_lossy(&input.bytes)) {
-                    Err(error) => {
-                        damaged += 1;
-                        first.get_or_insert_with(|| format!("{}: {error}", show(&input.path)));
-                        continue;
-                    }
-                    Ok(choices) if choices.text().is_some() && !takes_texts => {
-                        texts += 1;
-                        continue;
-                    }
-                    Ok(_) => {}
+            match in_file(&input.bytes) {
+                None => self.inputs.push(bytes(input)),
+                Some(Err(error)) => {
+                    damaged += 1;
+                    first.get_or_insert_with(|| format!("{}: {error}", show(&input.path)));
                 }
+                Some(Ok(choices)) => match choices.text() {
+                    Some(_) if !beginner.takes_texts() => texts += 1,
+                    Some(text) if text.len() as u64 > bytes_max => too_long += 1,
+                    Some(_) | None => self.inputs.push(Seed::Choices(Arc::new(choices))),
+                },
             }
-            self.inputs.push(input.bytes);
         }
         if texts > 0 {
             self.warnings.push(format!(
                 "left out {} that no generator made: here all inputs are made by one",
                 plural(texts, "text")
+            ));
+        }
+        if too_long > 0 {
+            self.warnings.push(format!(
+                "left out {} of more than {bytes_max} bytes (--max-len)",
+                plural(too_long, "text")
             ));
         }
         if let Some(first) = first {
@@ -157,15 +158,30 @@ impl Beginner<'_> {
     }
 }
 
-fn is_choices(input: &Input) -> bool {
-    input.bytes.starts_with(HEADER.as_bytes())
-}
-
-fn bytes(input: Input) -> Vec<u8> {
-    input.bytes
+fn bytes(input: Input) -> Seed {
+    Seed::Bytes(input.bytes)
 }
 
 /// A file as the target reads it, as a campaign with a generator takes it.
-fn as_text(input: Input) -> Vec<u8> {
-    to_text(&ChoiceSequence::of_text(input.bytes)).into_bytes()
+fn as_text(input: Input) -> Seed {
+    Seed::Choices(Arc::new(ChoiceSequence::of_text(input.bytes)))
+}
+
+/// blake3 over seeds in order, hexadecimal: of bytes as they are, of choices as they are written, and of texts as they are, marked.
+pub(crate) fn hash(seeds: &[Seed]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |bytes: &[u8], mark: u64| {
+        hasher.update(&(bytes.len() as u64 | mark).to_le_bytes());
+        hasher.update(bytes);
+    };
+    for seed in seeds {
+        match seed {
+            Seed::Bytes(bytes) => add(bytes, 0),
+            Seed::Choices(choices) => match choices.text() {
+                Some(text) => add(text, 1 << 63),
+                None => add(to_text(choices).as_bytes(), 0),
+            },
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }

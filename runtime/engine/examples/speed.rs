@@ -50,7 +50,7 @@ fn main() {
 /// A target that is done at once: what is measured is the engine.
 fn campaign(name: &str) {
     let mut engine = Engine::new(Config {
-        seeds: vec![(0..64).collect()],
+        seeds: vec![(0..64).collect::<Vec<u8>>().into()],
         // Nothing matters to this target, so trimming would leave hardly anything of the parent.
         settings: BTreeMap::from([("trim".to_owned(), "off".to_owned())]),
         slow_factor: 100,

@@ -157,6 +157,17 @@ pub struct Scratch {
     group: usize,
 }
 
+/// Who wants a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The guidance, which planned it.
+    Guidance,
+    /// The user, whose seeds these are.
+    User,
+    /// Other campaigns, which found these inputs; or nobody, as it is not to be judged.
+    Elsewhere,
+}
+
 /// A batch of trials, planned as one and judged in order.
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -168,7 +179,7 @@ pub struct Batch {
     first_trial: u64,
     has_draws: bool,
     choice_bytes_max: u32,
-    is_import: bool,
+    origin: Origin,
     strings: Option<Strings>,
 }
 
@@ -196,7 +207,7 @@ impl Batch {
             interest,
             first_trial,
             choice_bytes_max,
-            is_import: false,
+            origin: Origin::Guidance,
             strings: None,
         }
     }
@@ -206,17 +217,14 @@ impl Batch {
         Batch { strings, ..self }
     }
 
-    /// The same, of inputs that no guidance planned.
-    pub(crate) fn of_imports(self) -> Batch {
-        Batch {
-            is_import: true,
-            ..self
-        }
+    /// The same, for somebody else than a guidance.
+    pub(crate) fn of(self, origin: Origin) -> Batch {
+        Batch { origin, ..self }
     }
 
-    /// Whether no guidance planned it: its inputs are from elsewhere.
-    pub(crate) fn is_import(&self) -> bool {
-        self.is_import
+    /// Who wants it.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// How many trials.

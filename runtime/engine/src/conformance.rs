@@ -196,7 +196,7 @@ pub fn toy(input: &[u8]) -> Trace {
 pub fn config(spec: &'static Spec, seed: u64) -> Config {
     Config {
         input_bytes_max: 64,
-        seeds: vec![b"hello".to_vec(), Vec::new()],
+        seeds: vec![b"hello".to_vec().into(), Vec::new().into()],
         slow_factor: 100,
         reruns: false,
         ..Config::bare(spec, seed, TOY_PROBES)
@@ -302,7 +302,7 @@ pub fn refuses_other_states(spec: &'static Spec) {
 pub fn finds_the_planted_bug(spec: &'static Spec, trials: u64) {
     for seed in 0..10 {
         // No empty seed: AFL's havoc cannot append, so what grew from nothing stays short for long.
-        let seeds = vec![b"hello, world".to_vec()];
+        let seeds = vec![b"hello, world".to_vec().into()];
         let config = Config {
             seeds,
             ..config(spec, seed)
@@ -424,7 +424,7 @@ pub fn goes_on(spec: &'static Spec) {
     };
     let targets: [fn(&[u8]) -> Trace; 2] = [breaks, toy];
     for target in targets {
-        for seeds in [vec![], vec![vec![3; 40], vec![5; 50]]] {
+        for seeds in [vec![], vec![vec![3; 40].into(), vec![5; 50].into()]] {
             let config = Config {
                 seeds,
                 ..config(spec, 7)
@@ -453,8 +453,8 @@ pub fn survives_poor_targets(spec: &'static Spec) {
     for target in targets {
         for (seeds, input_bytes_max) in [
             (vec![], 1),
-            (vec![Vec::new()], 8),
-            (vec![vec![0; 5_000]; 2], 4_000),
+            (vec![Vec::new().into()], 8),
+            (vec![vec![0; 5_000].into(); 2], 4_000),
         ] {
             let config = Config {
                 seeds,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Batch, Group};
-use crate::choice::Packed;
+use crate::batch::{Batch, Group, Origin};
 use crate::choice::strings::Strings;
+use crate::choice::{ChoiceSequence, Packed};
 use crate::corpus::{Corpus, Reason, Testcase, TestcaseId};
 use crate::digest;
 use crate::feedback::{Diversity, Interest};
@@ -28,12 +28,13 @@ mod config;
 mod decision;
 mod import;
 mod rerun;
+mod seeds;
 mod share;
 mod stats;
 
 pub use config::Config;
 pub use decision::Decision;
-pub use import::{Import, takes_texts};
+pub use seeds::{Seed, takes_texts};
 pub use stats::Stats;
 
 use rerun::Noted;
@@ -106,7 +107,7 @@ pub struct Engine {
     config: Config,
     seeds: Vec<Arc<[u8]>>,
     /// Seeds that are choices, or texts.
-    seeds_of_choices: Vec<Import>,
+    seeds_of_choices: Vec<Arc<ChoiceSequence>>,
     tables: Option<(u64, Arc<Tables>)>,
     state: State,
     /// No part of the state: who resumes may be alone. See [`Engine::share`].
@@ -253,11 +254,11 @@ impl Engine {
         config.input_bytes_max = config.input_bytes_max.max(1);
         let max = config.input_bytes_max as usize;
         let shares = shares(config.spec, &config.settings);
-        let (mut seeds, mut seeds_of_choices) = (Vec::new(), Vec::new());
+        let (mut seeds, mut choices) = (Vec::new(), Vec::new());
         for seed in std::mem::take(&mut config.seeds) {
-            match import::seed(config.spec, &seed) {
-                Some(choices) => seeds_of_choices.push(choices),
-                None => seeds.push(Arc::from(&seed[..seed.len().min(max)])),
+            match seed {
+                Seed::Bytes(bytes) => seeds.push(Arc::from(&bytes[..bytes.len().min(max)])),
+                Seed::Choices(some) => choices.push(some),
             }
         }
         let mut engine = Engine {
@@ -270,8 +271,8 @@ impl Engine {
             shares,
             noted: Noted::default(),
         };
-        seeds_of_choices.retain(|seed| !engine.leaves_out(seed));
-        engine.seeds_of_choices = seeds_of_choices;
+        choices.retain(|choices| engine.takes(choices));
+        engine.seeds_of_choices = choices;
         engine
     }
 
@@ -353,8 +354,8 @@ impl Engine {
             }
             let (group, nth) = judging.next();
             let view = view!(self);
-            let is_import = batch.is_import();
-            if !is_import && !self.state.strategy.guidance().begin(&view, group, nth) {
+            let is_planned = batch.origin() == Origin::Guidance;
+            if is_planned && !self.state.strategy.guidance().begin(&view, group, nth) {
                 judging.is_over = true;
                 return;
             }
@@ -370,7 +371,7 @@ impl Engine {
                     outcome,
                     detail,
                     news: News::default(),
-                    is_import,
+                    origin: batch.origin(),
                 };
                 self.judge_one(judged, trial, &mut judging.decisions);
             }
@@ -437,7 +438,7 @@ impl Engine {
                 let found = (outcome, judged.detail);
                 decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
             }
-            if judged.is_import {
+            if judged.is_import() {
                 return;
             }
             let view = view!(self);
@@ -464,7 +465,7 @@ impl Engine {
         }
         let view = view!(self);
         let guidance = self.state.strategy.guidance();
-        let judgement = match judged.is_import {
+        let judgement = match judged.is_import() {
             false => guidance.judge(&view, &judged),
             true => guidance.import(&view, &judged),
         };
@@ -474,7 +475,7 @@ impl Engine {
     /// How a trial's input was made, if the guidance can tell.
     fn made_by(&mut self, judged: &Judged<'_>) -> Option<MadeBy> {
         let guidance = self.state.strategy.guidance();
-        (!judged.is_import).then(|| guidance.made_by(judged))?
+        (!judged.is_import()).then(|| guidance.made_by(judged))?
     }
 
     fn carry_out(
@@ -492,7 +493,7 @@ impl Engine {
         decisions.push(decision);
         let view = view!(self);
         let guidance = self.state.strategy.guidance();
-        match judged.is_import {
+        match judged.is_import() {
             true => guidance.imported(&view, id, judged),
             false => guidance.kept(&view, id, judged),
         }
@@ -607,10 +608,10 @@ impl Engine {
         let depth = group
             .parent
             .map_or(0, |parent| self.state.corpus.get(parent).depth);
-        let told = match judged.is_import {
-            true if group.purpose == import::OF_USER => Reason::Seed,
-            true => Reason::Imported,
-            false => reason,
+        let told = match judged.origin {
+            Origin::Guidance => reason,
+            Origin::User => Reason::Seed,
+            Origin::Elsewhere => Reason::Imported,
         };
         let id = self.state.corpus.add(Testcase {
             bytes: Arc::from(&detail.input[..]),

@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 
 pub use byte_loop::{ByteLoop, LoopConfig};
 
-use crate::batch::Group;
+use crate::batch::{Group, Origin};
 use crate::choice::jqf::TAPE_BYTES_MAX;
 use crate::choice::typed::Targets;
 use crate::corpus::{Corpus, Reason, TestcaseId};
@@ -212,11 +212,16 @@ pub struct Judged<'a> {
     pub detail: &'a Detail,
     /// What was new. Nothing for variants other than the fast one, unless it is a text: those are not run again to be believed.
     pub news: News,
-    /// Whether the guidance did not plan it: somebody else found its input.
-    pub is_import: bool,
+    /// Who wanted it.
+    pub(crate) origin: Origin,
 }
 
 impl Judged<'_> {
+    /// Whether the guidance did not plan it: it is a seed of the user's, or somebody else found it.
+    pub fn is_import(&self) -> bool {
+        self.origin != Origin::Guidance
+    }
+
     /// Whether its input is a text: one that no generator made, in a campaign with a generator.
     pub fn is_of_text(&self) -> bool {
         let choices = self.detail.choices.as_deref();

@@ -25,7 +25,7 @@
 //!     probes: 3,
 //!     input_bytes_max: 1024,
 //!     choice_bytes_max: 10_240,
-//!     seeds: vec![b"something".to_vec()],
+//!     seeds: vec![b"something".to_vec().into()],
 //!     tokens: vec![],
 //!     multipliers: vec![],
 //!     settings: Default::default(),
@@ -80,8 +80,8 @@ pub use choice::{ChoiceSequence, Drawing, Source};
 pub use corpus::{Corpus, Reason, Testcase, TestcaseId};
 pub use dictionary::{DictionaryError, Token, TokenSource};
 pub use engine::{
-    Config, Decision, Engine, Import, Judging, Part, RERUN_EVERY, Reruns, ResumeError,
-    STATE_VERSION, State, Stats,
+    Config, Decision, Engine, Judging, Part, RERUN_EVERY, Reruns, ResumeError, STATE_VERSION, Seed,
+    State, Stats,
 };
 pub use feedback::{Interest, Seen};
 pub use finding::{

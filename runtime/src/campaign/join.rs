@@ -24,9 +24,7 @@ use sandglass_engine::choice::Packed;
 use sandglass_engine::choice::text::{from_text, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::guidance::{Imports, InputKind};
-use sandglass_engine::{
-    Engine, Import, Outcome, Reason, Spec, Stats, Status, Testcase, TestcaseId,
-};
+use sandglass_engine::{Engine, Outcome, Reason, Seed, Spec, Stats, Status, Testcase, TestcaseId};
 use sandglass_exchange::{Coverage, Entry, Error, Hash, WorkerId};
 
 use super::Campaign;
@@ -184,7 +182,7 @@ impl Join {
     }
 
     /// Some of what others have found and this campaign may not have, at most so many.
-    fn imports(&mut self, engine: &Engine, bytes_max: usize, most: usize) -> Vec<Import> {
+    fn imports(&mut self, engine: &Engine, bytes_max: usize, most: usize) -> Vec<Seed> {
         let mut imports = Vec::new();
         if self.imports == Imports::None {
             return imports;
@@ -362,14 +360,14 @@ fn form(testcase: &Testcase) -> Form {
 }
 
 /// An entry as the engine takes it; nothing if it is of another kind, too long, or malformed.
-fn import(kind: InputKind, entry: Entry, bytes_max: usize) -> Option<Import> {
+fn import(kind: InputKind, entry: Entry, bytes_max: usize) -> Option<Seed> {
     match (kind, entry.choices) {
         (InputKind::Bytes, None) if entry.input.len() <= bytes_max => {
-            Some(Import::Bytes(entry.input))
+            Some(Seed::Bytes(entry.input))
         }
         (InputKind::Choices, Some(text)) => {
             let choices = from_text(&text).ok()?;
-            Some(Import::Choices(Arc::new(choices)))
+            Some(Seed::Choices(Arc::new(choices)))
         }
         (InputKind::Bytes | InputKind::Choices, _) => None,
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, anyhow};
 use sandglass_engine::engine::shares;
 use sandglass_engine::guidance::InputKind;
-use sandglass_engine::{Config, Engine, State, Token};
+use sandglass_engine::{Config, Engine, Seed, State, Token};
 use sandglass_exchange::WorkerId;
 use sandglass_instrument::multipliers::multipliers;
 use sandglass_instrument::tokens::tokens;
@@ -175,15 +175,16 @@ fn fuel_limit(config: &CampaignConfig, worker: &mut Worker) -> Result<u64> {
         // Seeds are choices: what they cost the target is not known before they are made.
         return Ok(limits::fuel_limit(Vec::new()));
     }
-    // Without seeds a campaign starts from something like the empty input.
-    let inputs: Vec<&[u8]> = match &config.inputs[..] {
-        [] => vec![b""],
-        inputs => inputs
-            .iter()
-            .take(MEASURED_SEEDS_MAX)
-            .map(|input| &input[..])
-            .collect(),
-    };
+    let mut inputs: Vec<&[u8]> = Vec::new();
+    for seed in config.inputs.iter().take(MEASURED_SEEDS_MAX) {
+        if let Seed::Bytes(bytes) = seed {
+            inputs.push(bytes);
+        }
+    }
+    if inputs.is_empty() {
+        // Without seeds a campaign starts from something like the empty input.
+        inputs.push(b"");
+    }
     Ok(limits::fuel_limit(worker.measure(inputs.into_iter())?))
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
 use sandglass_engine::feedback::trace_hash;
-use sandglass_engine::{Detail, Exit, Interest, MemoryError, State, TrapKind, Variant};
+use sandglass_engine::{Detail, Exit, Interest, MemoryError, Seed, State, TrapKind, Variant};
 use sandglass_instrument::symbols::Frame;
 
 use super::budget::StopAt;
@@ -166,7 +166,7 @@ pub(super) fn session_among(
     let spec = sandglass_engine::find("afl").unwrap();
     let config = Config {
         input_bytes_max: 64,
-        seeds: vec![b"hello".to_vec(), b"bt".to_vec(), b"but".to_vec()],
+        seeds: [&b"hello"[..], b"bt", b"but"].map(Seed::from).to_vec(),
         slow_factor: 100,
         reruns: true,
         ..Config::bare(spec, seed, 64)

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use sandglass_engine::guidance::InputKind;
 
 use super::What;
 use crate::error::{io, show, with_next};
@@ -71,9 +72,14 @@ pub fn known(path: &Path, is_property: bool, input_bytes_max: u64) -> Result<Fol
     } else {
         return Ok(folder);
     };
-    let read = match folder.record {
-        Some(_) => inputs::read_all(&[of_inputs], input_bytes_max)?,
-        None => inputs::read_beside_campaigns(&[of_inputs], "input", input_bytes_max)?,
+    let read = match (is_property, &folder.record) {
+        (true, _) => {
+            inputs::read_beside_campaigns(&[of_inputs], InputKind::Choices, input_bytes_max)?
+        }
+        (false, Some(_)) => inputs::read_all(&[of_inputs], input_bytes_max)?,
+        (false, None) => {
+            inputs::read_beside_campaigns(&[of_inputs], InputKind::Bytes, input_bytes_max)?
+        }
     };
     if let Some(unread) = read.unread {
         return Err(with_next(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use sandglass_engine::ChoiceSequence;
-use sandglass_engine::choice::text::{HEADER, from_text};
+use sandglass_engine::choice::text::{in_file, is_choices};
 use sandglass_sandbox::{Limits, Options};
 
 use super::args::{GuestArgs, SanitizeArg};
@@ -15,14 +15,11 @@ use super::called::call_of_finding;
 use crate::config::{read_generator, reset, wanted_limits};
 use crate::error::{show, with_next};
 use crate::export::bundle;
-use crate::inputs::{self, Input, Inputs};
+use crate::inputs::{self, CHOICES_BYTES_MAX, Inputs};
 use crate::shell::quote_path;
 use crate::store::finding::{self, FindingRecord};
 use crate::store::read_record;
 use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Replayed, Shown, Target, require_hash};
-
-/// Largest file of choices that is read: twice what 64 Ki of draws can be.
-pub(super) const CHOICES_BYTES_MAX: u64 = 16 << 20;
 
 /// An input with what its folder says about it.
 pub(super) struct Case {
@@ -159,13 +156,8 @@ pub(super) fn read_file(path: &Path, guest: &GuestArgs) -> Result<Case> {
 
 /// The choices that a file has; nothing if it is one of bytes. Errs if they are damaged.
 fn read_choices(path: &Path, bytes: &[u8]) -> Result<Option<ChoiceSequence>> {
-    if !bytes.starts_with(format!("{HEADER}\n").as_bytes()) {
-        return Ok(None);
-    }
-    let choices = from_text(&String::from_utf8_lossy(bytes));
-    Ok(Some(choices.map_err(|e| {
-        anyhow!("{}: damaged choices: {e}", show(path))
-    })?))
+    let choices = in_file(bytes).transpose();
+    choices.map_err(|e| anyhow!("{}: damaged choices: {e}", show(path)))
 }
 
 /// The choices that a property takes. Errs if the file has none, or damaged ones.
@@ -188,8 +180,8 @@ pub(super) fn read_bytes(paths: &[PathBuf], input_bytes_max: u64) -> Result<Inpu
 
 /// What was read, if there are no choices in it: see [`read_bytes`].
 pub(super) fn bytes_alone(read: Inputs) -> Result<Inputs> {
-    let is_choices = |input: &&Input| input.bytes.starts_with(format!("{HEADER}\n").as_bytes());
-    match read.inputs.iter().find(is_choices) {
+    let mut inputs = read.inputs.iter();
+    match inputs.find(|input| is_choices(&input.bytes)) {
         None => Ok(read),
         Some(input) => Err(with_next(
             format!("{}: choices, expected inputs of bytes", show(&input.path)),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use sandglass_engine::Seed;
 use sandglass_engine::guidance::InputKind;
 use sandglass_sandbox::on_guest_thread;
 
@@ -103,7 +104,7 @@ fn read_folders(args: &CheckArgs, module: &Module, input_bytes: u32) -> Result<V
 /// A campaign of so many executions from what passed; its findings are replayed and kept.
 fn campaign(
     args: &CheckArgs,
-    seeds: Vec<Vec<u8>>,
+    mut seeds: Vec<Vec<u8>>,
     checker: &mut Checker<'_>,
     report: &mut Report,
 ) -> Result<()> {
@@ -117,10 +118,8 @@ fn campaign(
     config.of_check = true;
     if config.guidance.input == InputKind::Bytes && config.generator.is_none() {
         let mut seen = BTreeSet::new();
-        config.inputs = seeds;
-        config
-            .inputs
-            .retain(|seed| seen.insert(*blake3::hash(seed).as_bytes()));
+        seeds.retain(|seed| seen.insert(*blake3::hash(seed).as_bytes()));
+        config.inputs = seeds.into_iter().map(Seed::Bytes).collect();
     }
     let interrupted = super::interruption()?;
     let summary = start(config, &mut Quiet, interrupted)?;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use sandglass_engine::Interest;
+use sandglass_engine::guidance::InputKind;
 use sandglass_sandbox::{Build, Limits, Program, on_guest_thread};
 
 use super::args::CoverArgs;
 use super::called::call_of_paths;
-use super::case::{CHOICES_BYTES_MAX, bytes_alone, expect_choices};
+use super::case::{bytes_alone, expect_choices};
 use crate::check::known::findings;
 use crate::config::{default_folder, reset};
 use crate::cover::json::{self, Ran};
@@ -43,11 +44,12 @@ pub(super) fn run(args: CoverArgs) -> Result<u8> {
     let (options, limits) = call_of_paths(&corpus, &args.target, &args.guest)?;
     let is_property = module.is_property();
     let paths = with_findings(&corpus, is_property)?;
+    let bytes_max = u64::from(limits.input_bytes);
     let read = match is_property {
-        true => inputs::read_beside_campaigns(&paths, "choices", CHOICES_BYTES_MAX)?,
+        true => inputs::read_beside_campaigns(&paths, InputKind::Choices, bytes_max)?,
         false => {
-            let bytes_max = u64::from(limits.input_bytes);
-            bytes_alone(inputs::read_beside_campaigns(&paths, "input", bytes_max)?)?
+            let kind = InputKind::Bytes;
+            bytes_alone(inputs::read_beside_campaigns(&paths, kind, bytes_max)?)?
         }
     };
     if read.inputs.is_empty() {

@@ -147,7 +147,7 @@ fn campaign(demo: &Demo, target: &Path, out: &Path) -> Result<CampaignConfig> {
         settings: Default::default(),
         seed: 1,
         slow_factor: 100,
-        inputs: demo.seeds.iter().map(|seed| seed.to_vec()).collect(),
+        inputs: demo.seeds.iter().map(|seed| (*seed).into()).collect(),
         tokens: Vec::new(),
         budget: Budget {
             execs: Some(EXECS),

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use sandglass_engine::Seed;
 use sandglass_sandbox::{Limits, on_guest_thread};
 
 use super::args::FuzzArgs;
@@ -168,7 +169,11 @@ fn fuzz(mut args: FuzzArgs, flags: &Flags, out: Sink) -> Result<u8> {
     let inputs = config.inputs.len() as u64;
     config.budget.execs = config.budget.execs.map(|execs| execs.max(inputs).max(1));
     config.budget.stop_at = flags.stop_at();
-    let known: BTreeSet<String> = config.inputs.iter().map(|input| unit(input).0).collect();
+    let input = |seed: &Seed| match seed {
+        Seed::Bytes(bytes) => Some(unit(bytes).0),
+        Seed::Choices(choices) => choices.text().map(|text| unit(text).0),
+    };
+    let known: BTreeSet<String> = config.inputs.iter().filter_map(input).collect();
     let interrupted = super::interruption()?;
     let mut lines = Lines::new(out, flags.ignored());
     let summary = start(config, &mut lines, interrupted)?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use sandglass_engine::choice::replay::{After, Replay};
-use sandglass_engine::choice::text::{HEADER, from_text, to_text};
+use sandglass_engine::choice::text::{in_file, to_text};
 use sandglass_engine::feedback::bucket;
 use sandglass_engine::shrink::shrink;
 use sandglass_engine::{ChoiceSequence, Drawing, Interest, Outcome, Source, Variant};
@@ -78,10 +78,10 @@ fn setting(job: &Job, name: &str) -> Result<Option<u64>> {
 /// What an input is, if it is choices.
 fn choices(input: &[u8], target: &Target) -> Result<Option<ChoiceSequence>> {
     let draws = target.is_property() || target.generator.is_some();
-    if !draws || !input.starts_with(HEADER.as_bytes()) {
-        return Ok(None);
+    match draws {
+        true => Ok(in_file(input).transpose()?),
+        false => Ok(None),
     }
-    Ok(Some(from_text(&String::from_utf8_lossy(input))?))
 }
 
 fn minimised(job: &Job, target: &Arc<Target>, limits: &Limits) -> Result<Vec<u8>> {

@@ -125,6 +125,18 @@ pub fn to_text(sequence: &ChoiceSequence) -> String {
     text
 }
 
+/// Whether a file holds choices, sound or damaged: it begins with the line that says so.
+pub fn is_choices(file: &[u8]) -> bool {
+    let first = file.strip_prefix(HEADER.as_bytes());
+    first
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r\n"))
+}
+
+/// The choices in a file, or how they are damaged; nothing if it is one of bytes.
+pub fn in_file(file: &[u8]) -> Option<Result<ChoiceSequence, TextError>> {
+    is_choices(file).then(|| from_text(&String::from_utf8_lossy(file)))
+}
+
 /// The reverse of [`to_text`]. The sequence is sound.
 pub fn from_text(text: &str) -> Result<ChoiceSequence, TextError> {
     let mut sequence = ChoiceSequence::default();
@@ -271,6 +283,30 @@ mod tests {
             let read = from_text(&text).unwrap();
             assert!(read.is_sound() && read.same_choices(&sequence), "{text}");
             assert_eq!(to_text(&read), text);
+        }
+    }
+
+    #[test]
+    fn a_file_says_that_it_holds_choices() {
+        for file in [
+            HEADER,
+            "sandglass choices 1\n",
+            "sandglass choices 1\r\nbool 0 value 1 2 = 0\r\n",
+        ] {
+            assert!(in_file(file.as_bytes()).expect(file).is_ok(), "{file:?}");
+        }
+        assert!(
+            in_file(b"sandglass choices 1\n\xff")
+                .expect("it says so")
+                .is_err()
+        );
+        for file in [
+            "",
+            "sandglass choices",
+            "sandglass choices 12\n",
+            " sandglass choices 1\n",
+        ] {
+            assert_eq!(in_file(file.as_bytes()), None, "{file:?}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Seed;
 use crate::choice::typed::Targets;
 use crate::dictionary::Token;
 use crate::guidance::{InputKind, Spec};
@@ -18,9 +19,9 @@ pub struct Config {
     pub input_bytes_max: u32,
     /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
     pub choice_bytes_max: u32,
-    /// The user's inputs, in order. For a guidance that makes choices, each is a tape for its generator, or choices or a text as
-    /// [`to_text`](crate::choice::text::to_text) writes them.
-    pub seeds: Vec<Vec<u8>>,
+    /// What the user has to begin with, in order. The guidance sees bytes, and takes them for inputs, or for tapes of its
+    /// generator; choices are run before all that it plans.
+    pub seeds: Vec<Seed>,
     /// The user's dictionary and tokens found in the program.
     pub tokens: Vec<Token>,
     /// What the program multiplies by, for who makes words that hash alike; odd, and at least 3.

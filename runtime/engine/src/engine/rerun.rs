@@ -195,7 +195,7 @@ mod tests {
     ) -> (Engine, Seen, Vec<Decision>) {
         let spec = guidance::find("afl").expect("it is one of ours");
         let config = Config {
-            seeds: vec![b"seed".to_vec()],
+            seeds: vec![b"seed".to_vec().into()],
             reruns,
             ..Config::bare(spec, 1, 5)
         };

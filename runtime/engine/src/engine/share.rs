@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::conformance::{Trace, config, execute, toy};
     use crate::corpus::{Reason, TestcaseId};
-    use crate::engine::Import;
+    use crate::engine::Seed;
     use crate::{Exit, find};
 
     fn engine(name: &str, set: &[(&str, &str)], seed: u64, probes: u32) -> Engine {
@@ -184,9 +184,9 @@ mod tests {
                     let counts: Vec<(u32, u32)> = counts.into_iter().collect();
                     *from != at && seen.all.novelty(&counts).any()
                 });
-                let inputs = theirs.map(|(_, bytes)| Import::Bytes(bytes.clone()));
+                let inputs = theirs.map(|(_, bytes)| Seed::Bytes(bytes.clone()));
                 let left = (each - engine.stats().execs) as usize;
-                let inputs: Vec<Import> = inputs.take(left).collect();
+                let inputs: Vec<Seed> = inputs.take(left).collect();
                 if !inputs.is_empty() {
                     let batch = engine.import(inputs);
                     let outcomes = execute(&batch, &maze, 1);

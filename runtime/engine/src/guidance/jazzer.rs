@@ -127,7 +127,7 @@ mod tests {
 
     fn bytes_of(harness: &str) -> (BTreeSet<u8>, bool) {
         let config = Config {
-            seeds: vec![b"a seed\x1c\xff".to_vec()],
+            seeds: vec![b"a seed\x1c\xff".to_vec().into()],
             settings: [("harness".to_owned(), harness.to_owned())].into(),
             ..Config::bare(&SPEC, 3, crate::conformance::TOY_PROBES)
         };

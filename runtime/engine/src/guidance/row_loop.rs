@@ -160,7 +160,7 @@ pub(super) mod tests {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         let config = Config {
-            seeds: vec![seed.to_vec()],
+            seeds: vec![seed.into()],
             settings: settings.collect(),
             input_bytes_max: 1 << 20,
             ..Config::bare(spec, 5, 1)
@@ -203,7 +203,7 @@ pub(super) mod tests {
     fn seeds_take_turns_and_never_run() {
         let config = Config {
             seeds: [&b"aaaaaaaa\n"[..], b"", b"12345\n", b"\x1c"]
-                .map(<[u8]>::to_vec)
+                .map(Into::into)
                 .to_vec(),
             ..Config::bare(&bigfuzz::SPEC, 5, 1)
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Guidance, Judged, Judgement, News, View};
-use crate::batch::Group;
+use crate::batch::{Group, Origin};
 use crate::choice::typed::Targets;
 use crate::choice::{ChoiceSequence, Packed};
 use crate::corpus::{Corpus, Reason, Testcase};
@@ -96,7 +96,7 @@ impl Script {
             outcome: &outcome,
             detail: &detail,
             news: News::default(),
-            is_import: false,
+            origin: Origin::Guidance,
         };
         let judgement = match exit.is_finding() {
             true => guidance.found(&view, &judged),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use sandglass_engine::choice::text::HEADER;
+use sandglass_engine::choice::text::is_choices;
 use sandglass_engine::{Interest, Variant};
 use sandglass_sandbox::Options;
 
@@ -91,8 +91,7 @@ impl<'a> Checker<'a> {
         let mut worker = None;
         let mut count = 0;
         for input in &folder.inputs {
-            let is_choices = input.bytes.starts_with(format!("{HEADER}\n").as_bytes());
-            if is_choices || self.module.is_property() {
+            if is_choices(&input.bytes) || self.module.is_property() {
                 let checked = self.choices(input, &folder.name)?;
                 report.checked.extend(checked);
                 count += 1;

@@ -68,7 +68,7 @@ fn campaign_from(
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let config = Config {
-        seeds: vec![seed],
+        seeds: vec![seed.into()],
         settings: settings.collect(),
         input_bytes_max: 1 << 16,
         ..Config::bare(&SPEC, 1, 64)

@@ -142,7 +142,7 @@ fn campaign_of(
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let mut engine = Engine::new(Config {
-        seeds: vec![from.to_vec()],
+        seeds: vec![from.into()],
         input_bytes_max: 400,
         multipliers: multipliers.to_vec(),
         settings: set.collect(),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use super::check::tests::run;
 use super::*;
-use crate::batch::Plan;
+use crate::batch::{Origin, Plan};
 use crate::choice::typed::Targets;
 use crate::conformance::{self, Trace, execute, toy};
 use crate::corpus::{Corpus, Testcase};
 use crate::engine::Part;
 use crate::feedback::Interest;
 use crate::trial::{Detail, Outcome, TrapKind};
-use crate::{Config, Engine};
+use crate::{Config, Engine, Seed};
 
 /// What a run of an input is: its end, its fuel, and counts of edges.
 type Run = (Exit, u64, Vec<(u32, u32)>);
@@ -115,7 +115,7 @@ impl Campaign {
             outcome: &outcome,
             detail: &detail,
             news: Default::default(),
-            is_import: false,
+            origin: Origin::Guidance,
         };
         let judgement = match exit.is_finding() {
             true => self.perun.found(&view!(self), &judged),
@@ -602,11 +602,9 @@ fn engine(seed: u64, set: &[(&str, &str)]) -> Engine {
         .map(|&(key, value)| (key.to_owned(), value.to_owned()));
     let config = Config {
         input_bytes_max: 500,
-        seeds: vec![
-            b"ab cd\n".to_vec(),
-            b"<a b=\"c\">\n".to_vec(),
-            b"\0x".to_vec(),
-        ],
+        seeds: [&b"ab cd\n"[..], b"<a b=\"c\">\n", b"\0x"]
+            .map(Seed::from)
+            .to_vec(),
         settings: set.collect(),
         ..Config::bare(&SPEC, seed, conformance::TOY_PROBES)
     };
