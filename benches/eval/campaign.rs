@@ -130,9 +130,13 @@ impl Prepared {
                 let first = judging.judged();
                 for (i, outcome) in outcomes.iter_mut().enumerate() {
                     let trial = batch.first_trial() + (first + i) as u64;
-                    titles.extend(symbolise(outcome, &mut exact)?.map(|title| (trial, title)));
+                    // As campaigns do it: no stack of a hang that is known, or of what was cut short.
+                    if !batch.cuts_short(outcome) && !engine.is_known_hang(outcome) {
+                        let title = symbolise(outcome, &mut exact)?;
+                        titles.extend(title.map(|title| (trial, title)));
+                    }
+                    engine.judge(&mut judging, std::slice::from_ref(outcome));
                 }
-                engine.judge(&mut judging, outcomes);
                 // The guidance may have dropped the last ones.
                 let judged = &outcomes[..judging.judged() - first];
                 let mut new = Vec::new();

@@ -245,6 +245,9 @@ pub struct Counters {
     /// Executions that were run again for memory errors.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reruns: u64,
+    /// Executions that were stopped before they had all the fuel that they may, as hangs had had their share.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_short: u64,
     /// How many executions got to stage 1, to stage 2, and so on, or further.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<u64>,

@@ -15,7 +15,7 @@ use crate::havoc::{self, Tables};
 use crate::rng::{Rng, derive};
 use crate::rows::Maker;
 use crate::solve::Solution;
-use crate::trial::Variant;
+use crate::trial::{Exit, Outcome, Variant};
 use crate::trim::Removals;
 
 /// How the inputs of one group come about.
@@ -181,6 +181,7 @@ pub struct Batch {
     choice_bytes_max: u32,
     origin: Origin,
     strings: Option<Strings>,
+    fuel_max: Option<u64>,
 }
 
 impl Batch {
@@ -209,12 +210,30 @@ impl Batch {
             choice_bytes_max,
             origin: Origin::Guidance,
             strings: None,
+            fuel_max: None,
         }
     }
 
     /// The same, whose generators may draw these strings.
     pub(crate) fn with_strings(self, strings: Option<Strings>) -> Batch {
         Batch { strings, ..self }
+    }
+
+    /// The same, whose targets may take less fuel than the user allows.
+    pub(crate) fn with_fuel_max(self, fuel_max: Option<u64>) -> Batch {
+        Batch { fuel_max, ..self }
+    }
+
+    /// What the target may take of fuel in each trial, if that is less than the user allows.
+    #[inline]
+    pub fn fuel_max(&self) -> Option<u64> {
+        self.fuel_max
+    }
+
+    /// Whether a trial of this batch ended only because it had had [`Batch::fuel_max`]: then it is no finding.
+    #[inline]
+    pub fn cuts_short(&self, outcome: &Outcome) -> bool {
+        outcome.exit == Exit::Hang && self.fuel_max.is_some_and(|most| outcome.fuel > most)
     }
 
     /// The same, for somebody else than a guidance.

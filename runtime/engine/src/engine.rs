@@ -26,6 +26,7 @@ use crate::trial::{Detail, Exit, Outcome, StackKey, Status, Variant};
 
 mod config;
 mod decision;
+mod hurry;
 mod import;
 mod rerun;
 mod seeds;
@@ -37,6 +38,7 @@ pub use decision::Decision;
 pub use seeds::{Seed, takes_texts};
 pub use stats::Stats;
 
+use hurry::Hurry;
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
 pub use share::{Part, SHARE, shares};
@@ -79,7 +81,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 18;
+pub const STATE_VERSION: u32 = 19;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +101,7 @@ pub struct State {
     strategy: Strategy,
     /// How many of the seeds that are choices have been planned.
     choices_planned: u32,
+    hurry: Hurry,
 }
 
 /// One campaign's decisions.
@@ -217,6 +220,7 @@ impl Engine {
                 .then(Diversity::default),
             strategy: (config.spec.new)(&settings),
             choices_planned: 0,
+            hurry: Hurry::default(),
         };
         Ok(Engine::with(config, state))
     }
@@ -298,7 +302,8 @@ impl Engine {
             self.state.stats.execs,
             self.config.choice_bytes_max,
         )
-        .with_strings(self.strings());
+        .with_strings(self.strings())
+        .with_fuel_max(self.fuel_max());
         assert!(
             batch.len() <= room as usize,
             "a guidance planned {} trials of {room}",
@@ -306,6 +311,12 @@ impl Engine {
         );
         assert!(room == 0 || !batch.is_empty(), "a guidance planned nothing");
         batch
+    }
+
+    /// What a run may take, if the guidance is in a hurry.
+    fn fuel_max(&mut self) -> Option<u64> {
+        let hurries = self.state.strategy.guidance().hurries();
+        self.state.hurry.fuel_max().filter(|_| hurries)
     }
 
     /// The target's own strings, if generators may draw them.
@@ -363,7 +374,8 @@ impl Engine {
             let trial = batch.first_trial() + index as u64;
             judging.judged += 1;
             let known = judging.decisions.len();
-            self.count(outcome);
+            let is_cut_short = batch.cuts_short(outcome);
+            self.count(outcome, is_cut_short);
             if let Some(detail) = &outcome.detail {
                 let judged = Judged {
                     group,
@@ -373,7 +385,10 @@ impl Engine {
                     news: News::default(),
                     origin: batch.origin(),
                 };
-                self.judge_one(judged, trial, &mut judging.decisions);
+                match is_cut_short {
+                    true => self.give_up(&judged, trial, &mut judging.decisions),
+                    false => self.judge_one(judged, trial, &mut judging.decisions),
+                }
             }
             if self.config.reruns {
                 let news = &judging.decisions[known..];
@@ -411,14 +426,20 @@ impl Engine {
         }
     }
 
-    fn count(&mut self, outcome: &Outcome) {
+    fn count(&mut self, outcome: &Outcome, is_cut_short: bool) {
         let stats = &mut self.state.stats;
+        if is_cut_short {
+            stats.cut_short += 1;
+        } else {
+            self.state.hurry.learn(outcome);
+        }
         stats.fuel_total = stats.fuel_total.saturating_add(outcome.fuel);
         stats.fuel_max = stats.fuel_max.max(outcome.fuel);
         if matches!(outcome.exit, Exit::Rejected | Exit::Overrun | Exit::NoInput) {
             stats.without_input += 1;
         }
         match outcome.exit.status() {
+            _ if is_cut_short => stats.invalid += 1,
             Status::Overrun | Status::Invalid => stats.invalid += 1,
             Status::Valid => stats.valid += 1,
             Status::Interesting => stats.findings += 1,
@@ -438,12 +459,7 @@ impl Engine {
                 let found = (outcome, judged.detail);
                 decisions.push(self.find(kind, found, made_by, (trial, judged.group.variant)));
             }
-            if judged.is_import() {
-                return;
-            }
-            let view = view!(self);
-            let judgement = self.state.strategy.guidance().found(&view, &judged);
-            self.carry_out(judgement, &judged, trial, decisions);
+            self.give_up(&judged, trial, decisions);
             return;
         }
         // Without an input the target did not run.
@@ -470,6 +486,16 @@ impl Engine {
             true => guidance.import(&view, &judged),
         };
         self.carry_out(judgement, &judged, trial, decisions);
+    }
+
+    /// Tells the guidance that a trial did not end as others do.
+    fn give_up(&mut self, judged: &Judged<'_>, trial: u64, decisions: &mut Vec<Decision>) {
+        if judged.is_import() {
+            return;
+        }
+        let view = view!(self);
+        let judgement = self.state.strategy.guidance().found(&view, judged);
+        self.carry_out(judgement, judged, trial, decisions);
     }
 
     /// How a trial's input was made, if the guidance can tell.

@@ -327,6 +327,11 @@ pub trait Guidance {
         true
     }
 
+    /// Whether runs that take far longer than others are cut short where hangs are many (`engine/hurry.rs`).
+    fn hurries(&self) -> bool {
+        false
+    }
+
     /// Changes whenever `tables` would.
     fn tables_version(&self, _view: &View<'_>) -> u64 {
         0

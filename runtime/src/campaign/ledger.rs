@@ -408,6 +408,7 @@ fn counters(engine: &Engine) -> Counters {
         diverse_valid: engine.diversity().map(Diversity::diverse_valid),
         diversity: engine.diversity().map(Into::into),
         reruns: stats.reruns,
+        cut_short: stats.cut_short,
         stages: stats.stages.clone(),
         fuel_total: stats.fuel_total,
         fuel_max: stats.fuel_max,

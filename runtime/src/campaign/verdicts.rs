@@ -65,7 +65,7 @@ impl<'a> Verdicts<'a> {
             self.stacks.insert(trial, stack);
             return Ok(());
         }
-        if engine.is_known_hang(outcome) {
+        if self.batch.cuts_short(outcome) || engine.is_known_hang(outcome) {
             return Ok(());
         }
         symbolise(

@@ -49,6 +49,9 @@ pub trait Runner: Send {
         wants_detail: bool,
     ) -> Result<Outcome>;
 
+    /// Sets what the target may take of fuel in later trials, if that is less than in the campaign.
+    fn set_fuel_max(&mut self, _fuel_max: Option<u64>) {}
+
     /// Runs one trial that draws: a generator and then the target, or a property.
     ///
     /// Panics where there is neither; then no guidance that makes choices may be used.
@@ -270,6 +273,7 @@ impl Drop for Pool {
 
 impl Worker {
     fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+        self.runner.set_fuel_max(batch.fuel_max());
         if batch.has_draws()
             && let Some(drawing) = batch.drawing(index)
         {

@@ -166,9 +166,13 @@ impl Plain {
             0 => String::new(),
             n => format!("; {} run again for memory errors", number(n)),
         };
+        let cut_short = match summary.counters.cut_short {
+            0 => String::new(),
+            n => format!("; {} cut short, as hangs took too much", number(n)),
+        };
         let ended = ended(summary.ended);
         self.sink.line(&format!(
-            "ended: {ended}{reruns}; state {}; folder {}",
+            "ended: {ended}{reruns}{cut_short}; state {}; folder {}",
             summary.state_hash,
             printable(&self.root.to_string_lossy())
         ));

@@ -179,7 +179,8 @@ impl Worker {
         }
         let Some(generator) = &mut self.generator else {
             if is_fresh {
-                let fresh = self.target.sandbox(self.build(variant), &self.limits)?;
+                let limits = self.limits_now();
+                let fresh = self.target.sandbox(self.build(variant), &limits)?;
                 *self.sandbox(variant)? = fresh;
             }
             let sandbox = self.sandbox(variant)?;

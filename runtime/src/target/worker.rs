@@ -22,6 +22,8 @@ const SHOWN_BYTES: usize = 64;
 pub struct Worker {
     pub(super) target: Arc<Target>,
     pub(super) limits: Limits,
+    /// What the target may take of fuel, if that is less for now.
+    fuel_max: Option<u64>,
     fast: Sandbox,
     compares: Option<Sandbox>,
     heap: Option<Sandbox>,
@@ -45,6 +47,7 @@ impl Worker {
             fast: target.sandbox(target.campaign_build(), limits)?,
             target: Arc::clone(target),
             limits: *limits,
+            fuel_max: None,
             compares: None,
             heap: None,
             generator: None,
@@ -105,6 +108,14 @@ impl Worker {
         }
     }
 
+    /// The limits of the target in the next trial.
+    pub(super) fn limits_now(&self) -> Limits {
+        Limits {
+            fuel: self.fuel_max.unwrap_or(u64::MAX).min(self.limits.fuel),
+            ..self.limits
+        }
+    }
+
     /// Number of edge probes that are coverage.
     pub fn probes(&self) -> u32 {
         let of_generator = match (self.target.coverage, &self.generator) {
@@ -137,7 +148,7 @@ impl Worker {
         interest: &Interest,
     ) -> Result<()> {
         let build = self.build(variant);
-        let mut fresh = self.target.sandbox(build, &self.limits)?;
+        let mut fresh = self.target.sandbox(build, &self.limits_now())?;
         let expected = fresh.run(input, interest, true);
         let used = self.sandbox(variant)?;
         let again = used.run(input, interest, true);
@@ -183,14 +194,14 @@ impl Worker {
     }
 
     pub(super) fn sandbox(&mut self, variant: Variant) -> Result<&mut Sandbox> {
-        let build = self.build(variant);
+        let (build, limits) = (self.build(variant), self.limits_now());
         let sandbox = match variant {
             Variant::Fast => return Ok(&mut self.fast),
             Variant::Compares => &mut self.compares,
             Variant::Heap => &mut self.heap,
         };
         if sandbox.is_none() {
-            *sandbox = Some(self.target.sandbox(build, &self.limits)?);
+            *sandbox = Some(self.target.sandbox(build, &limits)?);
         }
         Ok(sandbox.as_mut().expect("made above"))
     }
@@ -209,7 +220,7 @@ impl Worker {
     ) -> Result<Outcome> {
         if self.target.reset == Reset::Fresh {
             let build = self.build(variant);
-            let fresh = self.target.sandbox(build, &self.limits)?;
+            let fresh = self.target.sandbox(build, &self.limits_now())?;
             *self.sandbox(variant)? = fresh;
         }
         let outcome = self.sandbox(variant)?.run(input, interest, wants_detail);
@@ -221,6 +232,19 @@ impl Worker {
 }
 
 impl Runner for Worker {
+    #[inline]
+    fn set_fuel_max(&mut self, fuel_max: Option<u64>) {
+        if self.fuel_max == fuel_max {
+            return;
+        }
+        self.fuel_max = fuel_max;
+        let fuel = self.limits_now().fuel;
+        let others = [&mut self.compares, &mut self.heap].into_iter().flatten();
+        others
+            .chain([&mut self.fast])
+            .for_each(|sandbox| sandbox.set_fuel_limit(fuel));
+    }
+
     #[inline]
     fn run(
         &mut self,

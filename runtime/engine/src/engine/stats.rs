@@ -16,6 +16,8 @@ pub struct Stats {
     pub without_input: u64,
     /// Findings among them.
     pub findings: u64,
+    /// Invalid ones that took far longer than others, and were stopped before they had all the fuel that the user allows.
+    pub cut_short: u64,
     /// Different keys of findings.
     pub unique_findings: u64,
     /// Stacks that slow inputs spend most of their fuel in.

@@ -65,6 +65,7 @@ pub(super) fn config(settings: &Settings) -> LoopConfig {
         climb: false,
         autodict: false,
         append: false,
+        hurry: false,
         stack_pow2: settings.number("stack_pow2") as u32,
         maxima: false,
         staleness: false,

@@ -33,6 +33,7 @@ fn new(_: &Settings) -> Strategy {
         climb: false,
         autodict: false,
         append: false,
+        hurry: false,
         stack_pow2: 7,
         maxima: false,
         staleness: false,

@@ -93,6 +93,8 @@ pub struct LoopConfig {
     pub autodict: bool,
     /// Insert blocks behind the last byte, too.
     pub append: bool,
+    /// Cut long runs short where hangs are many.
+    pub hurry: bool,
     /// 2^(1 + below(this)) operators per child.
     pub stack_pow2: u32,
     /// Keep and favor what hits a probe most often, as PerfFuzz does.
@@ -522,6 +524,10 @@ fn part(count: u32, sharers: u32, rng: &mut Rng) -> u32 {
 }
 
 impl Guidance for ByteLoop {
+    fn hurries(&self) -> bool {
+        self.config.hurry
+    }
+
     fn plan(&mut self, view: &View<'_>, rng: &mut Rng, room: u32, groups: &mut Vec<Group>) {
         self.plan_part(view, rng, room, self.config.climb, groups);
     }

@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 
 use super::byte_loop::{BACKLOG, ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
+use super::sandglass_choices::HURRY;
 use super::{Spec, Strategy, afl};
 use crate::engine::SHARE;
 use crate::settings::{Setting, Settings};
@@ -66,6 +67,7 @@ const SETTINGS: &[Setting] = &[
     Setting::switch("append", "insert blocks behind the last byte, too", true),
     stack_pow2(4),
     SHARE,
+    HURRY,
 ];
 
 fn new(settings: &Settings) -> Strategy {
@@ -86,6 +88,7 @@ fn config(settings: &Settings) -> LoopConfig {
         climb: settings.is_on("climb"),
         autodict: settings.is_on("autodict"),
         append: settings.is_on("append"),
+        hurry: settings.is_on(HURRY.name),
         ..afl::config(settings)
     }
 }

@@ -89,6 +89,13 @@ const TEXTS: Setting = Setting::switch(
     true,
 );
 
+/// The setting `hurry`, of both guidances of our own that are for whatever is new.
+pub(super) const HURRY: Setting = Setting::switch(
+    "hurry",
+    "cut long runs short once hangs have had an eighth of the fuel",
+    true,
+);
+
 /// The guidance `sandglass-choices`.
 pub static SPEC: Spec = Spec {
     name: "sandglass-choices",
@@ -103,7 +110,7 @@ pub static SPEC: Spec = Spec {
     batch: 64,
     lookahead: 64,
     settings: &[
-        PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS,
+        PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS, HURRY,
     ],
     new,
 };
@@ -123,7 +130,7 @@ fn new(settings: &Settings) -> Strategy {
         uses_rarely: settings.is_on(RARELY.name),
         known: settings.is_on(DISTINCT.name).then(Arc::default),
         made: Vec::new(),
-        portfolio: Portfolio::new(ways.len(), MEMORY_LOG2),
+        portfolio: Portfolio::new(ways.len(), MEMORY_LOG2).sharp(),
         ways,
         shortest: Shortest::default(),
         forest: Arc::default(),
@@ -135,6 +142,7 @@ fn new(settings: &Settings) -> Strategy {
         record_price: RECORD_PRICE,
         hints: hints.then(Arc::default),
         draws_strings: settings.is_on(STRINGS.name),
+        hurries: settings.is_on(HURRY.name),
         texts: texts.then(|| Box::new(Texts::new())),
         flights: Vec::new(),
     }))
@@ -215,6 +223,8 @@ pub struct Choices {
     record_price: u32,
     hints: Option<Arc<Hints>>,
     draws_strings: bool,
+    /// Whether runs that take long may be cut short.
+    hurries: bool,
     /// Inputs that no generator made, if there are to be any.
     texts: Option<Box<Texts>>,
     flights: Vec<Flight>,
@@ -505,6 +515,10 @@ impl Guidance for Choices {
 
     fn takes_texts(&self) -> bool {
         self.texts.is_some()
+    }
+
+    fn hurries(&self) -> bool {
+        self.hurries
     }
 
     fn draws_strings(&self) -> bool {

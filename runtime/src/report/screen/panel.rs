@@ -238,6 +238,10 @@ fn figures(known: &Known) -> Vec<(&'static str, String)> {
         let text = format!("{} for memory errors", number(counters.reruns));
         figures.push(("run again", text));
     }
+    if counters.cut_short > 0 {
+        let text = format!("{} as hangs took too much", number(counters.cut_short));
+        figures.push(("cut short", text));
+    }
     let stages = counters.stages.iter().zip(1..);
     let stages: Vec<String> = stages
         .map(|(&reached, n)| format!("{n}: {}", share(reached, counters.execs)))

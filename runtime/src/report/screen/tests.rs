@@ -39,6 +39,7 @@ fn counters(execs: u64, edges: u64) -> Counters {
         edges_total: EDGES_TOTAL,
         corpus: edges / 3,
         reruns: execs / 64,
+        cut_short: 0,
         fuel_max: 1_234_567,
         fuel_total: execs * 5_000,
         ..Counters::default()
