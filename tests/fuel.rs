@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sandglass_engine::Exit;
+use sandglass_engine::{Exit, Interest};
 use sandglass_instrument::CostModel;
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
@@ -396,6 +396,56 @@ fn runs_that_are_cut_short_pay_for_what_ran() {
             let stack = replay.frames.iter().filter_map(|frame| frame.offset);
             let exact = replay.outcome.fuel - program.probe_map().cut_short(stack);
             assert_eq!(exact, *wanted, "{name}: {replay:?}");
+        }
+    });
+}
+
+/// What runs may take is not what set-up may, which is done again where an instance cannot be brought back.
+#[test]
+fn runs_may_be_given_less_than_set_up() {
+    let spoils = [
+        ("", "(drop (memory.grow (i32.const 1)))"),
+        (
+            "(data $d \"x\")",
+            "(data.drop $d) (drop (memory.grow (i32.const 1)))",
+        ),
+    ];
+    on_guest_thread(|| {
+        for (declared, spoil) in spoils {
+            let wasm = wat::parse_str(format!(
+                r#"(module {declared} (memory (export "memory") 1 9)
+                  (func (export "_initialize") (local $n i32)
+                    (loop $l
+                      (local.set $n (i32.add (local.get $n) (i32.const 1)))
+                      (br_if $l (i32.lt_u (local.get $n) (i32.const 100000)))))
+                  (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $length i32) (result i32)
+                    {spoil}
+                    (if (i32.eqz (local.get $length)) (then (return (i32.const 0))))
+                    (loop $l (br $l))
+                    unreachable))"#
+            ))
+            .unwrap();
+            for build in BUILDS {
+                let program = Program::build(&wasm, build, &Options::default(), None).unwrap();
+                let limits = Limits {
+                    fuel: 1_000_000,
+                    ..Limits::STANDARD
+                };
+                let mut sandbox = Sandbox::new(&Arc::new(program), &limits).unwrap();
+                let interest = Interest::new(sandbox.program().probe_map().probes.len() as u32, 0);
+                sandbox.set_fuel_max(Some(5_000));
+                for _ in 0..3 {
+                    let outcome = sandbox.run(b"", &interest, false);
+                    assert_eq!(outcome.exit, Exit::Valid, "{build:?}, {spoil}");
+                    let outcome = sandbox.run(b"x", &interest, false);
+                    assert_eq!(outcome.exit, Exit::Hang, "{build:?}, {spoil}");
+                    assert!((5_001..10_000).contains(&outcome.fuel), "{}", outcome.fuel);
+                }
+                assert!(sandbox.renewals() > 3, "{build:?}, {spoil}");
+                sandbox.set_fuel_max(None);
+                let outcome = sandbox.run(b"x", &interest, false);
+                assert!(outcome.fuel > 1_000_000, "{}", outcome.fuel);
+            }
         }
     });
 }

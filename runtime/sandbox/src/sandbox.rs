@@ -64,6 +64,8 @@ pub fn on_guest_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 pub struct Sandbox {
     program: Arc<Program>,
     limits: Limits,
+    /// What a run may take of fuel: what its limits say, or less. Set-up has what they say.
+    fuel_max: u64,
     reader: Arc<Reader>,
     /// None only while an instance is being replaced.
     instance: Option<Live>,
@@ -161,6 +163,7 @@ impl Sandbox {
         let mut sandbox = Sandbox {
             program: program.clone(),
             limits: *limits,
+            fuel_max: limits.fuel,
             reader,
             instance: Some(live),
             snapshots,
@@ -322,6 +325,14 @@ impl Sandbox {
     /// Sets the fuel limit of later runs.
     pub fn set_fuel_limit(&mut self, fuel: u64) {
         self.limits.fuel = fuel;
+        self.fuel_max = fuel;
+        self.arm();
+    }
+
+    /// Sets what later runs may take of fuel, if that is less than the limit. Set-up, which is done again for some runs, has
+    /// all of it.
+    pub fn set_fuel_max(&mut self, most: Option<u64>) {
+        self.fuel_max = most.unwrap_or(u64::MAX).min(self.limits.fuel);
         self.arm();
     }
 

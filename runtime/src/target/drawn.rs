@@ -179,8 +179,7 @@ impl Worker {
         }
         let Some(generator) = &mut self.generator else {
             if is_fresh {
-                let limits = self.limits_now();
-                let fresh = self.target.sandbox(self.build(variant), &limits)?;
+                let fresh = self.new_sandbox(self.build(variant))?;
                 *self.sandbox(variant)? = fresh;
             }
             let sandbox = self.sandbox(variant)?;

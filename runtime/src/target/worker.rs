@@ -108,12 +108,10 @@ impl Worker {
         }
     }
 
-    /// The limits of the target in the next trial.
-    pub(super) fn limits_now(&self) -> Limits {
-        Limits {
-            fuel: self.fuel_max.unwrap_or(u64::MAX).min(self.limits.fuel),
-            ..self.limits
-        }
+    /// A target for the next trial.
+    pub(super) fn new_sandbox(&self, build: Build) -> Result<Sandbox> {
+        let new = self.target.sandbox(build, &self.limits)?;
+        Ok(in_time(new, self.fuel_max))
     }
 
     /// Number of edge probes that are coverage.
@@ -148,7 +146,7 @@ impl Worker {
         interest: &Interest,
     ) -> Result<()> {
         let build = self.build(variant);
-        let mut fresh = self.target.sandbox(build, &self.limits_now())?;
+        let mut fresh = self.new_sandbox(build)?;
         let expected = fresh.run(input, interest, true);
         let used = self.sandbox(variant)?;
         let again = used.run(input, interest, true);
@@ -194,14 +192,15 @@ impl Worker {
     }
 
     pub(super) fn sandbox(&mut self, variant: Variant) -> Result<&mut Sandbox> {
-        let (build, limits) = (self.build(variant), self.limits_now());
+        let build = self.build(variant);
         let sandbox = match variant {
             Variant::Fast => return Ok(&mut self.fast),
             Variant::Compares => &mut self.compares,
             Variant::Heap => &mut self.heap,
         };
         if sandbox.is_none() {
-            *sandbox = Some(self.target.sandbox(build, &limits)?);
+            let new = self.target.sandbox(build, &self.limits)?;
+            *sandbox = Some(in_time(new, self.fuel_max));
         }
         Ok(sandbox.as_mut().expect("made above"))
     }
@@ -220,7 +219,7 @@ impl Worker {
     ) -> Result<Outcome> {
         if self.target.reset == Reset::Fresh {
             let build = self.build(variant);
-            let fresh = self.target.sandbox(build, &self.limits_now())?;
+            let fresh = self.new_sandbox(build)?;
             *self.sandbox(variant)? = fresh;
         }
         let outcome = self.sandbox(variant)?.run(input, interest, wants_detail);
@@ -231,6 +230,14 @@ impl Worker {
     }
 }
 
+/// A target that was set up with all the fuel that it may have, and whose runs may take less for now.
+fn in_time(mut sandbox: Sandbox, fuel_max: Option<u64>) -> Sandbox {
+    if fuel_max.is_some() {
+        sandbox.set_fuel_max(fuel_max);
+    }
+    sandbox
+}
+
 impl Runner for Worker {
     #[inline]
     fn set_fuel_max(&mut self, fuel_max: Option<u64>) {
@@ -238,11 +245,10 @@ impl Runner for Worker {
             return;
         }
         self.fuel_max = fuel_max;
-        let fuel = self.limits_now().fuel;
         let others = [&mut self.compares, &mut self.heap].into_iter().flatten();
         others
             .chain([&mut self.fast])
-            .for_each(|sandbox| sandbox.set_fuel_limit(fuel));
+            .for_each(|sandbox| sandbox.set_fuel_max(fuel_max));
     }
 
     #[inline]

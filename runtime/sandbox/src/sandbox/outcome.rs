@@ -100,7 +100,7 @@ impl Sandbox {
         let (mut exit, mut site) = (exit, site);
         // Taken whatever the verdict is: else the next run that traps would be told that it had too little.
         let is_refused = self.refused_memory();
-        if fuel > self.limits.fuel {
+        if fuel > self.fuel_max {
             (exit, site) = (Exit::Hang, 0);
         } else if is_refused && may_lack_memory(exit) {
             exit = Exit::OutOfMemory;

@@ -64,11 +64,14 @@ impl Sandbox {
     fn renew(&mut self) {
         self.renewals += 1;
         if !self.program.map.adoptable {
-            let renewals = self.renewals;
+            let (renewals, fuel_max) = (self.renewals, self.fuel_max);
             // Set-up is deterministic: it has succeeded from the same start before.
             *self =
                 Sandbox::new(&self.program, &self.limits).expect("set-up runs as it did before");
             self.renewals = renewals;
+            if fuel_max != self.fuel_max {
+                self.set_fuel_max(Some(fuel_max));
+            }
             return;
         }
         let old = self.instance.take().expect("called with an instance");
@@ -94,7 +97,7 @@ impl Sandbox {
         let depth = self.limits.call_depth.min(i32::MAX as u32).cast_signed();
         self.side
             .write(layout::DEPTH_LIMIT as usize, &depth.to_le_bytes());
-        let fuel = self.limits.fuel.min(crate::limits::FUEL_LIMIT_MAX);
+        let fuel = self.fuel_max.min(crate::limits::FUEL_LIMIT_MAX);
         let mut budget = self.program.budget(fuel);
         let floor = fuel - budget.begin();
         self.side
