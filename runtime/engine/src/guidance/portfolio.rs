@@ -21,7 +21,7 @@ const UNIFORM: Ratio = Ratio::new(1, 8);
 /// is what is believed of all together, and of each in so many trials that it finds what the mean one does.
 const PRIOR_TRIALS: u64 = 64;
 
-/// Squares of rates keep 2⁻⁴⁰ of their 2⁻⁶⁴: a rate of one in a million, 2⁻²⁰, is as fine as one in a thousand is without.
+/// Squares of rates lose so many bits that hardly matter: what is left, 2⁻⁴⁸, is the square of one in 17 million.
 const SQUARE_SHIFT: u32 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
