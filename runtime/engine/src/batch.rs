@@ -230,10 +230,11 @@ impl Batch {
         self.fuel_max
     }
 
-    /// Whether a trial of this batch ended only because it had had [`Batch::fuel_max`]: then it is no finding.
+    /// Whether a trial of this batch was stopped for [`Batch::fuel_max`]: then it is no finding. So is none that hangs here, as
+    /// one whose counters wrapped says less than it took.
     #[inline]
     pub fn cuts_short(&self, outcome: &Outcome) -> bool {
-        outcome.exit == Exit::Hang && self.fuel_max.is_some_and(|most| outcome.fuel > most)
+        outcome.exit == Exit::Hang && self.fuel_max.is_some()
     }
 
     /// The same, for somebody else than a guidance.

@@ -120,7 +120,7 @@ mod tests {
             while done < expected {
                 let batch = taker.next_batch(3);
                 assert!((1..=3).contains(&batch.len()), "{}", spec.name);
-                assert!((batch.origin() == Origin::User), "{}", spec.name);
+                assert!(batch.origin() == Origin::User, "{}", spec.name);
                 done += batch.len();
                 let outcomes = execute(&batch, &toy, 1);
                 taker.finish_batch(&batch, outcomes);
@@ -136,7 +136,7 @@ mod tests {
                 spec.name
             );
             let batch = taker.next_batch(3);
-            assert!(!(batch.origin() == Origin::User), "{}", spec.name);
+            assert!(batch.origin() != Origin::User, "{}", spec.name);
             if has_texts {
                 assert_eq!(covered(&taker), covered(&giver), "{}", spec.name);
             }
