@@ -4,7 +4,8 @@
 //! thousands of other runs, and a target that hangs once hangs often: on an interpreter of JavaScript, fed by a generator of
 //! programs, hangs were 1 run in 650 and 70 % of the fuel. So a run that is cut short is given up: it is no finding, and
 //! nothing is learnt of what it did. While hangs have had less than their share, the limit is the user's, so that other hangs are
-//! found, too, and so is what takes long and ends, only more rarely.
+//! found, too, and so is what takes long and ends, only more rarely. It also is where half of what a hang takes would not do:
+//! that saves little, and the user's own limit is a low one.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ const RUNS_MIN: u64 = 256;
 pub(super) struct Hurry {
     /// Fuel of those that hung, with all the fuel that the user allows.
     hung: u64,
+    /// The most that one of those took.
+    longest: u64,
     /// Fuel of those that ended.
     ended: u64,
     /// How many those are.
@@ -35,6 +38,7 @@ impl Hurry {
     pub(super) fn learn(&mut self, outcome: &Outcome) {
         if outcome.exit == Exit::Hang {
             self.hung = self.hung.saturating_add(outcome.fuel);
+            self.longest = self.longest.max(outcome.fuel);
         } else {
             self.ended = self.ended.saturating_add(outcome.fuel);
             self.runs += 1;
@@ -48,7 +52,8 @@ impl Hurry {
             return None;
         }
         let mean = self.ended / self.runs;
-        Some(mean.saturating_mul(TIMES).max(FUEL_MIN))
+        let most = mean.saturating_mul(TIMES).max(FUEL_MIN);
+        (most <= self.longest / 2).then_some(most)
     }
 }
 
@@ -85,6 +90,19 @@ mod tests {
         );
         hurry.learn(&outcome(Exit::Hang, 1_000));
         assert_eq!(hurry.fuel_max(), Some(1_280_000));
+    }
+
+    #[test]
+    fn a_low_limit_is_not_lowered() {
+        let with_limit = |limit| {
+            let mut hurry = Hurry::default();
+            (0..RUNS_MIN).for_each(|_| hurry.learn(&outcome(Exit::Valid, 10_000)));
+            (0..10).for_each(|_| hurry.learn(&outcome(Exit::Hang, limit + 3)));
+            hurry.fuel_max()
+        };
+        assert_eq!(with_limit(1_000_000), None);
+        assert_eq!(with_limit(2_500_000), None);
+        assert_eq!(with_limit(2_560_000), Some(1_280_000));
     }
 
     #[test]
