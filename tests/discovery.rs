@@ -101,6 +101,7 @@ fn campaigns(
                 seed,
                 probes: fast.probe_map().probes.len() as u32,
                 input_bytes_max: limits.input_bytes,
+                fuel_limit: limits.fuel,
                 choice_bytes_max: 0,
                 seeds: vec![PLANTED_SEED[..].into()],
                 tokens: tokens(planted.wasm)

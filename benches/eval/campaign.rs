@@ -129,6 +129,9 @@ impl Prepared {
             run_batch(&mut pool, &batch, &mut |outcomes| {
                 let first = judging.judged();
                 for (i, outcome) in outcomes.iter_mut().enumerate() {
+                    if !judging.wants_more() {
+                        break;
+                    }
                     let trial = batch.first_trial() + (first + i) as u64;
                     // As campaigns do it: no stack of a hang that is known, or of what was cut short.
                     if !batch.cuts_short(outcome) && !engine.is_known_hang(outcome) {
@@ -234,6 +237,7 @@ pub(crate) fn config(
         seed,
         probes,
         input_bytes_max: Limits::STANDARD.input_bytes,
+        fuel_limit: Limits::STANDARD.fuel,
         // The same for all arms, ours included.
         choice_bytes_max: TAPE_BYTES_MAX,
         seeds,

@@ -67,6 +67,8 @@ fn campaign(prepared: &Prepared, arm: Arm, execs: u64) -> Result<[u64; 6]> {
     while engine.stats().execs < execs {
         let left = execs - engine.stats().execs;
         let batch = timed(&mut times[1], || Arc::new(engine.next_batch(left)));
+        // As campaigns do it.
+        worker.set_fuel_max(batch.fuel_max());
         let mut judging = Judging::of(&batch);
         for trial in 0..batch.len() {
             let drawing = timed(&mut times[2], || batch.drawing(trial));

@@ -4,9 +4,9 @@
 //! In: paths as the user gave them. Out: the contents of regular files, in the
 //! order of the paths and then of the names, without repetitions; and a warning
 //! for what was left out. FIFOs, devices and sockets are never opened, links to
-//! folders are not followed (so that loops end), nothing larger than the limit
-//! is read. Where choices are wanted, files of them have a limit of their own, as
-//! they say what an input is made of, at more length than the input has.
+//! folders are not followed (so that loops end), no more than the limit is read
+//! of anything. Where choices are wanted, files of them have a limit of their own,
+//! as they say what an input is made of, at more length than the input has.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sandglass_engine::choice::text::is_choices;
+use sandglass_engine::choice::text::{HEADER, is_choices};
 use sandglass_engine::guidance::InputKind;
 
 use crate::error::{io, show, with_next};
@@ -284,22 +284,12 @@ impl Reading {
             self.skipped.over_total.add(path);
             return;
         }
-        let wants_choices = self.kind == InputKind::Choices;
-        let bytes_max = match wants_choices {
-            true => self.input_bytes_max.max(CHOICES_BYTES_MAX),
-            false => self.input_bytes_max,
-        };
-        match read_bounded(path, bytes_max) {
+        match self.read(path) {
             Err(_) => self.skipped.unreadable.add(path),
-            Ok((bytes, has_more)) => {
-                let left_out = match wants_choices && is_choices(&bytes) {
-                    true => has_more.then_some(&mut self.skipped.too_many_choices),
-                    false => (has_more || bytes.len() as u64 > self.input_bytes_max)
-                        .then_some(&mut self.skipped.too_large),
-                };
-                if let Some(left_out) = left_out {
-                    left_out.add(path);
-                } else if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
+            Ok(Read::TooLarge) => self.skipped.too_large.add(path),
+            Ok(Read::TooManyChoices) => self.skipped.too_many_choices.add(path),
+            Ok(Read::All(bytes)) => {
+                if self.hashes.insert(*blake3::hash(&bytes).as_bytes()) {
                     self.total_bytes += bytes.len() as u64;
                     self.inputs.push(Input {
                         path: path.to_owned(),
@@ -309,11 +299,38 @@ impl Reading {
             }
         }
     }
+
+    /// Reads as much of a file as its kind may have.
+    fn read(&self, path: &Path) -> std::io::Result<Read> {
+        // Enough to see what it is, with the end of the line that says so.
+        let first_bytes = self.input_bytes_max.max(HEADER.len() as u64 + 2);
+        let (bytes, has_more) = read_bounded(path, first_bytes)?;
+        if self.kind == InputKind::Choices && is_choices(&bytes) {
+            if !has_more {
+                return Ok(Read::All(bytes));
+            }
+            return Ok(match read_bounded(path, CHOICES_BYTES_MAX)? {
+                (bytes, false) => Read::All(bytes),
+                (_, true) => Read::TooManyChoices,
+            });
+        }
+        let is_too_large = has_more || bytes.len() as u64 > self.input_bytes_max;
+        Ok(match is_too_large {
+            true => Read::TooLarge,
+            false => Read::All(bytes),
+        })
+    }
+}
+
+/// What came of reading a file.
+enum Read {
+    All(Vec<u8>),
+    TooLarge,
+    TooManyChoices,
 }
 
 impl Skipped {
     fn reasons(&self, input_bytes_max: u64) -> [(&Left, String); 6] {
-        let choices_bytes_max = CHOICES_BYTES_MAX.max(input_bytes_max);
         [
             (
                 &self.too_large,
@@ -321,7 +338,7 @@ impl Skipped {
             ),
             (
                 &self.too_many_choices,
-                format!("choices of more than {choices_bytes_max} bytes"),
+                format!("choices of more than {CHOICES_BYTES_MAX} bytes"),
             ),
             (&self.not_regular, "not regular files".to_owned()),
             (&self.unreadable, "unreadable".to_owned()),
@@ -483,7 +500,13 @@ mod tests {
     fn files_of_choices_may_be_longer_than_inputs() {
         let root = tempfile::tempdir().unwrap();
         let choices = "sandglass choices 1\nbytes 0 value 0 9 = 61\n";
-        for (name, text) in [("a", "1234"), ("b", "12345"), ("c", choices)] {
+        let numbered = "sandglass choices 1000";
+        for (name, text) in [
+            ("a", "1234"),
+            ("b", "12345"),
+            ("c", choices),
+            ("e", numbered),
+        ] {
             fs::write(root.path().join(name), text).unwrap();
         }
         let giant = root.path().join("d");
@@ -496,15 +519,18 @@ mod tests {
         let paths = [root.path().to_owned()];
         let read = read_seeds(&paths, InputKind::Choices, 4).unwrap();
         assert_eq!(contents(&read), [b"1234", choices.as_bytes()]);
-        let left_out = |why: &str, name: &str| {
-            let first = show(&root.path().join(name));
-            format!("left out 1 corpus file: {why}: {first}")
-        };
+        let first = |name| show(&root.path().join(name));
         assert_eq!(
             read.warnings,
             [
-                left_out("larger than 4 bytes (--max-len)", "b"),
-                left_out("choices of more than 16777216 bytes", "d")
+                format!(
+                    "left out 2 corpus files: larger than 4 bytes (--max-len): the first is {}",
+                    first("b")
+                ),
+                format!(
+                    "left out 1 corpus file: choices of more than 16777216 bytes: {}",
+                    first("d")
+                )
             ]
         );
         let read = read_seeds(&paths, InputKind::Bytes, 4).unwrap();

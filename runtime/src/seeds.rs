@@ -83,7 +83,7 @@ impl Seeds {
     /// Takes a corpus of choices, and of bytes that a generator reads.
     fn take(&mut self, inputs: Vec<Input>, beginner: &Beginner<'_>) {
         let (mut texts, mut too_long, mut damaged, mut first) = (0, 0, 0, None);
-        let bytes_max = beginner.input_bytes_max;
+        let (takes_texts, bytes_max) = (beginner.takes_texts(), beginner.input_bytes_max);
         for input in inputs {
             match in_file(&input.bytes) {
                 None => self.inputs.push(bytes(input)),
@@ -92,7 +92,7 @@ impl Seeds {
                     first.get_or_insert_with(|| format!("{}: {error}", show(&input.path)));
                 }
                 Some(Ok(choices)) => match choices.text() {
-                    Some(_) if !beginner.takes_texts() => texts += 1,
+                    Some(_) if !takes_texts => texts += 1,
                     Some(text) if text.len() as u64 > bytes_max => too_long += 1,
                     Some(_) | None => self.inputs.push(Seed::Choices(Arc::new(choices))),
                 },

@@ -120,6 +120,15 @@ impl Group {
         matches!(self.plan, Plan::Texts(_))
     }
 
+    /// Whether its trials are what the user has to begin with.
+    fn is_of_seeds(&self) -> bool {
+        let is_given = matches!(
+            self.plan,
+            Plan::Given(_) | Plan::Choices(ChoicePlan::Seeds { .. })
+        );
+        is_given && self.parent.is_none()
+    }
+
     /// Trials of a generator or property as the papers have them: every outcome with its detail.
     pub(crate) fn of_choices(plan: ChoicePlan, trials: u32, parent: Option<TestcaseId>) -> Group {
         Group {
@@ -245,6 +254,11 @@ impl Batch {
     /// Who wants it.
     pub(crate) fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// Whether some of its trials are what the user has to begin with.
+    pub(crate) fn has_seeds(&self) -> bool {
+        self.groups.iter().any(Group::is_of_seeds)
     }
 
     /// How many trials.

@@ -38,6 +38,7 @@ pub use decision::Decision;
 pub use seeds::{Seed, takes_texts};
 pub use stats::Stats;
 
+pub(crate) use hurry::HURRY;
 use hurry::Hurry;
 use rerun::Noted;
 pub use rerun::{RERUN_EVERY, Reruns};
@@ -302,8 +303,11 @@ impl Engine {
             self.state.stats.execs,
             self.config.choice_bytes_max,
         )
-        .with_strings(self.strings())
-        .with_fuel_max(self.fuel_max());
+        .with_strings(self.strings());
+        let batch = match batch.has_seeds() {
+            true => batch,
+            false => batch.with_fuel_max(self.fuel_max()),
+        };
         assert!(
             batch.len() <= room as usize,
             "a guidance planned {} trials of {room}",
@@ -316,7 +320,8 @@ impl Engine {
     /// What a run may take, if the guidance is in a hurry.
     fn fuel_max(&mut self) -> Option<u64> {
         let hurries = self.state.strategy.guidance().hurries();
-        self.state.hurry.fuel_max().filter(|_| hurries)
+        let fuel_max = self.state.hurry.fuel_max(self.config.fuel_limit);
+        fuel_max.filter(|_| hurries)
     }
 
     /// The target's own strings, if generators may draw them.

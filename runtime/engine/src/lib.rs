@@ -24,6 +24,7 @@
 //!     seed: 1,
 //!     probes: 3,
 //!     input_bytes_max: 1024,
+//!     fuel_limit: 100_000_000,
 //!     choice_bytes_max: 10_240,
 //!     seeds: vec![b"something".to_vec().into()],
 //!     tokens: vec![],

@@ -204,6 +204,7 @@ fn engine_config(
         seed: config.seed,
         probes,
         input_bytes_max: record.limits.input_bytes,
+        fuel_limit: record.limits.fuel,
         choice_bytes_max: config.choice_bytes_max,
         seeds: config.inputs.clone(),
         tokens: all_tokens,

@@ -17,6 +17,8 @@ pub struct Config {
     pub probes: u32,
     /// The longest input that may be proposed; at least 1. Longer seeds are cut.
     pub input_bytes_max: u32,
+    /// What the target may take of fuel in one trial.
+    pub fuel_limit: u64,
     /// How much a generator or property may draw in one trial, in bytes of JQF's encoding.
     pub choice_bytes_max: u32,
     /// What the user has to begin with, in order. The guidance sees bytes, and takes them for inputs, or for tapes of its
@@ -46,12 +48,13 @@ pub struct Config {
 
 impl Config {
     /// For tests and benches, which care about none of it: no seeds, no tokens, no settings, inputs
-    /// of up to 4,096 bytes, nothing counts as slow, nothing is run again. Campaigns of users say all of it.
+    /// of up to 4,096 bytes, 100 million of fuel, nothing counts as slow, nothing is run again. Campaigns of users say all of it.
     pub fn bare(spec: &'static Spec, seed: u64, probes: u32) -> Config {
         Config {
             seed,
             probes,
             input_bytes_max: 4096,
+            fuel_limit: 100_000_000,
             choice_bytes_max: spec.choice_bytes_max(),
             seeds: Vec::new(),
             tokens: Vec::new(),

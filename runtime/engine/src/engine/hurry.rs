@@ -4,16 +4,25 @@
 //! thousands of other runs, and a target that hangs once hangs often: on an interpreter of JavaScript, fed by a generator of
 //! programs, hangs were 1 run in 650 and 70 % of the fuel. So a run that is cut short is given up: it is no finding, and
 //! nothing is learnt of what it did. While hangs have had less than their share, the limit is the user's, so that other hangs are
-//! found, too, and so is what takes long and ends, only more rarely. It also is where half of what a hang takes would not do:
-//! that saves little, and the user's own limit is a low one.
+//! found, too, and so is what takes long and ends, be it a slow input, only more rarely. It also is where half of it would not
+//! do: that saves little. What a campaign begins with is never cut short, as it is run once.
 
 use serde::{Deserialize, Serialize};
 
+use crate::settings::Setting;
 use crate::trial::{Exit, Outcome};
 
-/// One in so much of the fuel is for hangs.
+/// The setting of guidances that can be in a hurry.
+pub(crate) const HURRY: Setting = Setting::switch(
+    "hurry",
+    "cut long runs short once hangs have had an eighth of the fuel",
+    true,
+);
+
+/// One in so much of the fuel is for hangs, beside what is cut short.
 const SHARE: u64 = 8;
-/// What a run may take then, in means of runs that ended: more than the default factor from which an input is a slow one.
+/// What a run may take then, in means of runs that ended, rounded up to a power of two: a limit that moved with each batch would
+/// have to be set with each.
 const TIMES: u64 = 128;
 /// The same in fuel, at least: less saves nothing, beside what it takes to begin a run.
 const FUEL_MIN: u64 = 1 << 16;
@@ -25,8 +34,6 @@ const RUNS_MIN: u64 = 256;
 pub(super) struct Hurry {
     /// Fuel of those that hung, with all the fuel that the user allows.
     hung: u64,
-    /// The most that one of those took.
-    longest: u64,
     /// Fuel of those that ended.
     ended: u64,
     /// How many those are.
@@ -34,26 +41,28 @@ pub(super) struct Hurry {
 }
 
 impl Hurry {
-    /// Learns of a run that was not cut short.
+    /// Learns of a run that was not cut short. What no target ran for says nothing of what one takes.
     pub(super) fn learn(&mut self, outcome: &Outcome) {
-        if outcome.exit == Exit::Hang {
-            self.hung = self.hung.saturating_add(outcome.fuel);
-            self.longest = self.longest.max(outcome.fuel);
-        } else {
-            self.ended = self.ended.saturating_add(outcome.fuel);
-            self.runs += 1;
+        match outcome.exit {
+            Exit::Rejected | Exit::Overrun | Exit::NoInput | Exit::Generator(_) => {}
+            Exit::Hang => self.hung = self.hung.saturating_add(outcome.fuel),
+            _ => {
+                self.ended = self.ended.saturating_add(outcome.fuel);
+                self.runs += 1;
+            }
         }
     }
 
-    /// What a run of the next batch may take; nothing if that is for the user to say.
-    pub(super) fn fuel_max(&self) -> Option<u64> {
+    /// What a run of the next batch may take, where the user allows `limit`; nothing if it may take all of that.
+    pub(super) fn fuel_max(&self, limit: u64) -> Option<u64> {
         let share = self.hung.saturating_add(self.ended) / SHARE;
         if self.runs < RUNS_MIN || self.hung <= share {
             return None;
         }
         let mean = self.ended / self.runs;
         let most = mean.saturating_mul(TIMES).max(FUEL_MIN);
-        (most <= self.longest / 2).then_some(most)
+        let most = most.checked_next_power_of_two()?;
+        (most <= limit / 2).then_some(most)
     }
 }
 
@@ -61,7 +70,9 @@ impl Hurry {
 mod tests {
     use super::*;
     use crate::conformance::{TOY_PROBES, Trace, execute, toy};
-    use crate::{Config, Decision, Engine, Judging, State};
+    use crate::{Config, Decision, Engine, GeneratorFault, Judging, State};
+
+    const LIMIT: u64 = 100_000_000;
 
     fn outcome(exit: Exit, fuel: u64) -> Outcome {
         Outcome {
@@ -79,30 +90,29 @@ mod tests {
         let mut hurry = Hurry::default();
         hurry.learn(&outcome(Exit::Hang, 100_000_000));
         (1..RUNS_MIN).for_each(|_| hurry.learn(&outcome(Exit::Valid, 10_000)));
-        assert_eq!(hurry.fuel_max(), None, "of too few nothing is known");
+        assert_eq!(hurry.fuel_max(LIMIT), None, "of too few nothing is known");
+        for exit in [Exit::Rejected, Exit::Generator(GeneratorFault::Hang)] {
+            hurry.learn(&outcome(exit, 100_000_000));
+        }
+        assert_eq!(hurry.fuel_max(LIMIT), None, "no target ran");
         hurry.learn(&outcome(Exit::Valid, 10_000));
-        assert_eq!(hurry.fuel_max(), Some(1_280_000));
+        assert_eq!(hurry.fuel_max(LIMIT), Some(1 << 21));
         (0..69_744).for_each(|_| hurry.learn(&outcome(Exit::Valid, 10_000)));
-        assert_eq!(
-            hurry.fuel_max(),
-            None,
-            "the others have had seven times as much"
-        );
+        let others = "the others have had seven times as much";
+        assert_eq!(hurry.fuel_max(LIMIT), None, "{others}");
         hurry.learn(&outcome(Exit::Hang, 1_000));
-        assert_eq!(hurry.fuel_max(), Some(1_280_000));
+        assert_eq!(hurry.fuel_max(LIMIT), Some(1 << 21));
     }
 
     #[test]
     fn a_low_limit_is_not_lowered() {
-        let with_limit = |limit| {
-            let mut hurry = Hurry::default();
-            (0..RUNS_MIN).for_each(|_| hurry.learn(&outcome(Exit::Valid, 10_000)));
-            (0..10).for_each(|_| hurry.learn(&outcome(Exit::Hang, limit + 3)));
-            hurry.fuel_max()
-        };
-        assert_eq!(with_limit(1_000_000), None);
-        assert_eq!(with_limit(2_500_000), None);
-        assert_eq!(with_limit(2_560_000), Some(1_280_000));
+        let mut hurry = Hurry::default();
+        (0..RUNS_MIN).for_each(|_| hurry.learn(&outcome(Exit::Valid, 10_000)));
+        // Before the host is asked, one operator may take far more than the limit.
+        hurry.learn(&outcome(Exit::Hang, LIMIT));
+        assert_eq!(hurry.fuel_max(1_000_000), None);
+        assert_eq!(hurry.fuel_max((1 << 22) - 1), None);
+        assert_eq!(hurry.fuel_max(1 << 22), Some(1 << 21));
     }
 
     #[test]
@@ -112,7 +122,10 @@ mod tests {
             hurry.learn(&outcome(Exit::Hang, u64::MAX));
             hurry.learn(&outcome(Exit::Valid, u64::MAX));
         }
-        assert!(hurry.fuel_max().is_some_and(|most| most > FUEL_MIN));
+        assert_eq!(
+            hurry.fuel_max(u64::MAX),
+            Some(1 << 63).filter(|most| *most <= u64::MAX / 2)
+        );
     }
 
     /// What hangs where there is an `h`: as long as it may.
@@ -120,7 +133,7 @@ mod tests {
         match input.contains(&b'h') {
             true => Trace {
                 exit: Some(Exit::Hang),
-                fuel: 100_000_000,
+                fuel: LIMIT,
                 ..toy(input)
             },
             false => Trace {
@@ -152,7 +165,7 @@ mod tests {
             engine.judge(&mut judging, &outcomes);
             for decision in engine.end_batch(judging) {
                 if let Decision::Finding { exit, fuel, .. } = decision {
-                    let has_it_all = fuel == 100_000_000;
+                    let has_it_all = fuel == LIMIT;
                     assert!(
                         exit != Exit::Hang || has_it_all,
                         "what is cut short is no finding"
@@ -165,6 +178,34 @@ mod tests {
         let stats = engine.stats();
         assert_eq!(stats.execs, stats.valid + stats.invalid + stats.findings);
         (stats.findings, stats.cut_short)
+    }
+
+    #[test]
+    fn what_a_campaign_begins_with_is_not_cut_short() {
+        for guidance in ["sandglass", "sandglass-choices"] {
+            let spec = crate::find(guidance).expect("it is ours");
+            let mut config = Config::bare(spec, 3, TOY_PROBES);
+            let seed = |n: u32| format!("{n}").repeat(40).into_bytes().into();
+            config.seeds = (0..3_000).map(seed).collect();
+            let mut engine = Engine::new(config).expect("it has no settings");
+            // Some of them hang, and the others do not; they also are tapes of what such bytes are drawn from.
+            let sum = |input: &[u8]| input.iter().map(|byte| u32::from(*byte)).sum::<u32>();
+            let runs = |input: &[u8]| match sum(input) % 7 == 3 {
+                true => hangs(b"h"),
+                false => hangs(b""),
+            };
+            let mut in_a_hurry = 0;
+            while engine.stats().execs < 4_000 {
+                let is_of_seeds = engine.stats().execs < 3_000;
+                let is_in_a_hurry = engine.state.hurry.fuel_max(LIMIT).is_some();
+                let batch = engine.next_batch(4_000);
+                assert_eq!(batch.fuel_max().is_some(), is_in_a_hurry && !is_of_seeds);
+                in_a_hurry += u32::from(is_in_a_hurry && is_of_seeds);
+                let outcomes = execute(&batch, &runs, 1);
+                engine.finish_batch(&batch, outcomes);
+            }
+            assert!(in_a_hurry > 0, "{guidance}");
+        }
     }
 
     #[test]

@@ -57,7 +57,6 @@ fn new(settings: &Settings) -> Strategy {
     Strategy::Jazzer(Box::new(Jazzer {
         bytes: ByteLoop::new(LoopConfig {
             append: true,
-            hurry: false,
             solve: settings.is_on(COMPARES.name),
             ..afl::config(settings)
         }),

@@ -18,9 +18,8 @@
 use std::collections::BTreeMap;
 
 use super::byte_loop::{BACKLOG, ByteLoop, CULLING, ENERGY, LoopConfig, SPLICE, TRIM, stack_pow2};
-use super::sandglass_choices::HURRY;
 use super::{Spec, Strategy, afl};
-use crate::engine::SHARE;
+use crate::engine::{HURRY, SHARE};
 use crate::settings::{Setting, Settings};
 
 /// The guidance `sandglass`.

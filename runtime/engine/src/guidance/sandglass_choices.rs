@@ -38,6 +38,7 @@ use crate::choice::known::{Known, input_hash};
 use crate::choice::sites::Key;
 use crate::choice::tree::Tree;
 use crate::corpus::{Reason, TestcaseId};
+use crate::engine::HURRY;
 use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
@@ -86,13 +87,6 @@ const STRINGS: Setting = Setting::switch(
 const TEXTS: Setting = Setting::switch(
     "texts",
     "mutate what the generator made as bytes, too, without the generator",
-    true,
-);
-
-/// The setting `hurry`, of both guidances of our own that are for whatever is new.
-pub(super) const HURRY: Setting = Setting::switch(
-    "hurry",
-    "cut long runs short once hangs have had an eighth of the fuel",
     true,
 );
 
