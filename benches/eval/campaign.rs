@@ -133,8 +133,7 @@ impl Prepared {
                         break;
                     }
                     let trial = batch.first_trial() + (first + i) as u64;
-                    // As campaigns do it: no stack of a hang that is known, or of what was cut short.
-                    if !batch.cuts_short(outcome) && !engine.is_known_hang(outcome) {
+                    if engine.wants_stack(&batch, outcome) {
                         let title = symbolise(outcome, &mut exact)?;
                         titles.extend(title.map(|title| (trial, title)));
                     }

@@ -242,7 +242,7 @@ impl Batch {
     /// Whether a trial of this batch was stopped for [`Batch::fuel_max`]: then it is no finding. So is none that hangs here, as
     /// one whose counters wrapped says less than it took.
     #[inline]
-    pub fn cuts_short(&self, outcome: &Outcome) -> bool {
+    pub(crate) fn cuts_short(&self, outcome: &Outcome) -> bool {
         outcome.exit == Exit::Hang && self.fuel_max.is_some()
     }
 

@@ -567,10 +567,18 @@ impl Engine {
         }
     }
 
-    /// Whether an outcome is a hang that does nothing again and again that no other did, if it is the next to be judged. It is not
-    /// run again to learn its stack, which would take longer than all that is done with hundreds of other trials.
+    /// Whether an outcome of a batch is a finding whose stack should be learnt, if it is the next to be judged. A hang that does
+    /// nothing again and again that no other did is not run again for that, which would take longer than all that is done with
+    /// hundreds of other trials; nor is what was cut short, which is no finding.
     #[inline]
-    pub fn is_known_hang(&self, outcome: &Outcome) -> bool {
+    pub fn wants_stack(&self, batch: &Batch, outcome: &Outcome) -> bool {
+        outcome.exit.is_finding()
+            && outcome.detail.is_some()
+            && !batch.cuts_short(outcome)
+            && !self.is_known_hang(outcome)
+    }
+
+    fn is_known_hang(&self, outcome: &Outcome) -> bool {
         let counts = outcome.detail.as_ref().map(|detail| &detail.counts[..]);
         let is_known = |counts| self.state.interest.is_known_hang(outcome.site, counts);
         outcome.exit == Exit::Hang && counts.is_none_or(is_known)

@@ -302,6 +302,8 @@ pub struct Detail {
     pub texts: Vec<CompareText>,
     /// What the generator or property drew; nothing if the trial had no draws to answer.
     pub choices: Option<Box<ChoiceSequence>>,
+    /// Fuel that a generator took to make the input, or to fail; 0 without one. It is in no fuel of the target.
+    pub generator_fuel: u64,
     /// What the run took at most.
     pub peaks: Peaks,
     /// For findings: filled by whoever can symbolise, before the outcome is judged.

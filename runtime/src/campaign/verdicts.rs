@@ -65,15 +65,11 @@ impl<'a> Verdicts<'a> {
             self.stacks.insert(trial, stack);
             return Ok(());
         }
-        if self.batch.cuts_short(outcome) || engine.is_known_hang(outcome) {
-            return Ok(());
+        if engine.wants_stack(self.batch, outcome) {
+            let one = std::slice::from_mut(outcome);
+            symbolise(replayer, one, &mut self.stacks, |_| (trial, variant))?;
         }
-        symbolise(
-            replayer,
-            std::slice::from_mut(outcome),
-            &mut self.stacks,
-            |_| (trial, variant),
-        )
+        Ok(())
     }
 }
 

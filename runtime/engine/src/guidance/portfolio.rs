@@ -21,9 +21,6 @@ const UNIFORM: Ratio = Ratio::new(1, 8);
 /// is what is believed of all together, and of each in so many trials that it finds what the mean one does.
 const PRIOR_TRIALS: u64 = 64;
 
-/// Squares of rates lose so many bits that hardly matter: what is left, 2⁻⁴⁸, is the square of one in 17 million.
-const SQUARE_SHIFT: u32 = 16;
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     /// Of late, in units of [`ONE`].
@@ -72,15 +69,15 @@ impl Portfolio {
         let mean = self.is_sharp.then(|| self.all().rate(ONE));
         let weight = |record: &Record| match mean {
             None => u128::from(record.rate(ONE)),
-            // One more, as a square may be rounded to nothing.
+            // One more, as a rate may be rounded to nothing.
             Some(mean) => {
                 let rate = u128::from(record.rate(mean.saturating_mul(PRIOR_TRIALS)));
-                ((rate * rate) >> SQUARE_SHIFT) + 1
+                rate * rate + 1
             }
         };
-        let total: u128 = self.records.iter().map(weight).sum();
-        let mut left = scaled(rng.word(), total);
-        for (at, weight) in self.records.iter().map(weight).enumerate() {
+        let weights: Vec<u128> = self.records.iter().map(weight).collect();
+        let mut left = scaled(rng.word(), weights.iter().sum());
+        for (at, weight) in weights.into_iter().enumerate() {
             if left < weight {
                 return at;
             }

@@ -283,7 +283,7 @@ impl Choices {
             self.made.push(input_hash(judged.detail.target_input()));
         }
         if let Some(texts) = &mut self.texts {
-            texts.saw_another(judged.outcome.fuel);
+            texts.saw_another(judged);
         }
         let flight = self.flight(judged);
         let way = match flight {

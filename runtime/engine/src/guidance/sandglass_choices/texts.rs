@@ -22,8 +22,10 @@ use crate::trial::Variant;
 
 /// Texts that are planned for one draw of this way.
 pub(super) const TOGETHER: u32 = 8;
-/// What such a draw costs at most, in trials of other ways: those run the generator, which is in no fuel.
+/// What such a draw costs at most, in trials of other ways.
 const PRICE_MAX: u64 = 4;
+/// What a generator's draw costs beside its fuel, in fuel: the host's answer, and its place in a tree.
+const DRAW_FUEL: u64 = 512;
 /// With each that is added, a mean loses one in so many of what it is of.
 const FADES: u64 = 4096;
 /// What one is in a count, so that it can fade.
@@ -210,9 +212,15 @@ impl Texts {
         self.corpus.add(testcase)
     }
 
-    /// Learns what a trial of another way cost.
-    pub(super) fn saw_another(&mut self, fuel: u64) {
-        self.fuel_of_others.add(fuel, 1);
+    /// Learns what a trial of another way cost, its generator's run included.
+    pub(super) fn saw_another(&mut self, judged: &Judged<'_>) {
+        let (fuel, detail) = (judged.outcome.fuel, judged.detail);
+        let draws = detail
+            .choices
+            .as_ref()
+            .map_or(0, |choices| choices.nodes.len() as u64);
+        let making = detail.generator_fuel.saturating_add(draws * DRAW_FUEL);
+        self.fuel_of_others.add(fuel.saturating_add(making), 1);
         self.fuel_since = self.fuel_since.saturating_add(fuel);
     }
 
