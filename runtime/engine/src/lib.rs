@@ -93,6 +93,6 @@ pub use ratio::Ratio;
 pub use rng::Rng;
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use trial::{
-    Compare, CompareText, Detail, Exit, GeneratorFault, MemoryError, Outcome, Peaks, StackKey,
-    Status, TrapKind, Variant,
+    Compare, CompareText, Detail, Exit, GeneratorFault, Making, MemoryError, Outcome, Peaks,
+    StackKey, Status, TrapKind, Variant,
 };

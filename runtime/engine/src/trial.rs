@@ -302,8 +302,8 @@ pub struct Detail {
     pub texts: Vec<CompareText>,
     /// What the generator or property drew; nothing if the trial had no draws to answer.
     pub choices: Option<Box<ChoiceSequence>>,
-    /// Fuel that a generator took to make the input, or to fail; 0 without one. It is in no fuel of the target.
-    pub generator_fuel: u64,
+    /// What it took a generator to make the input, or to fail; nothing without one. It is in no fuel of the target.
+    pub making: Making,
     /// What the run took at most.
     pub peaks: Peaks,
     /// For findings: filled by whoever can symbolise, before the outcome is judged.
@@ -315,6 +315,15 @@ impl Detail {
     pub fn target_input(&self) -> &[u8] {
         self.made.as_ref().unwrap_or(&self.input)
     }
+}
+
+/// What a generator took to make an input, with all that it made before and that was known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Making {
+    /// Fuel.
+    pub fuel: u64,
+    /// How often it drew.
+    pub draws: u64,
 }
 
 /// What a run took of things that it gives back, at most.

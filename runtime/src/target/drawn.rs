@@ -208,7 +208,7 @@ impl Worker {
                 detail.trace_hash = trace_hash(&detail.counts);
             }
             detail.choices = Some(Box::new(made.choices));
-            detail.generator_fuel = made.fuel;
+            detail.making = made.making;
         }
         Ok(outcome)
     }

@@ -67,6 +67,7 @@ pub(super) fn config(settings: &Settings) -> LoopConfig {
         append: false,
         hurry: false,
         stack_pow2: settings.number("stack_pow2") as u32,
+        turns: 1,
         maxima: false,
         staleness: false,
     }

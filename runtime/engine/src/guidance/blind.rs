@@ -35,6 +35,7 @@ fn new(_: &Settings) -> Strategy {
         append: false,
         hurry: false,
         stack_pow2: 7,
+        turns: 1,
         maxima: false,
         staleness: false,
     })))

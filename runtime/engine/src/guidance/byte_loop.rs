@@ -97,6 +97,8 @@ pub struct LoopConfig {
     pub hurry: bool,
     /// 2^(1 + below(this)) operators per child.
     pub stack_pow2: u32,
+    /// How many times fewer children a parent has than in AFL, before the next has its turn.
+    pub turns: u32,
     /// Keep and favor what hits a probe most often, as PerfFuzz does.
     pub maxima: bool,
     /// Favor it less while it leads to nothing.
@@ -409,14 +411,16 @@ impl ByteLoop {
             100
         };
         let bytes = view.corpus.get(id).bytes.clone();
-        let sharers = view.part.campaigns;
-        let cycles = HAVOC_CYCLES / u64::from(sharers);
+        // What other campaigns do of a stage, and what is for the parent's later turns.
+        let parts = view.part.campaigns * self.config.turns;
+        let cycles = HAVOC_CYCLES / u64::from(parts);
         // Few testcases fill everybody's first batch, whatever a stage's size: then it is the growth of stages
         // that is divided.
         let is_few = view.corpus.len() as u64 * cycles < FIRST_BATCH;
-        let growing = if is_few { energy * sharers } else { energy };
+        let growing = if is_few { energy * parts } else { energy };
         self.add_stage(Some(id), bytes.clone(), cycles, growing, rng);
-        if self.config.solve && self.jobs.len() <= CROWD {
+        let is_its_turn = part(1, self.config.turns, rng) > 0;
+        if self.config.solve && self.jobs.len() <= CROWD && is_its_turn {
             self.jobs.push_back(Job::CompareChild {
                 parent: id,
                 bytes: bytes.clone(),
@@ -424,7 +428,7 @@ impl ByteLoop {
             });
         }
         if self.config.splice && bytes.len() > 1 && view.corpus.len() > 1 {
-            for _ in 0..part(SPLICE_CYCLES, sharers, rng) {
+            for _ in 0..part(SPLICE_CYCLES, parts, rng) {
                 if let Some(spliced) = spliced(view, id, &bytes, rng) {
                     self.add_stage(Some(id), spliced, SPLICE_HAVOC, energy, rng);
                 }

@@ -64,6 +64,9 @@ impl Comparisons {
 
     /// Takes the operands that are worth having as tokens.
     pub(super) fn learn_tokens(&mut self, detail: &Detail) {
+        if self.tokens.len() >= TOKENS_MAX {
+            return;
+        }
         for token in solve::tokens(detail) {
             if self.tokens.len() < TOKENS_MAX && self.token_set.insert(token.clone()) {
                 self.tokens.push(token);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Outcome};
+use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Making, Outcome};
 use sandglass_instrument::layout;
 
 use super::{Look, Profiled, RawFrame, Sandbox, answered};
@@ -17,6 +17,8 @@ pub struct Generated {
     pub site: u32,
     /// Fuel that the generator used.
     pub fuel: u64,
+    /// The same with its draws, and with what it made before that was known.
+    pub making: Making,
     /// What it emitted.
     pub input: Vec<u8>,
     /// What it drew.
@@ -77,9 +79,12 @@ impl Sandbox {
     }
 
     fn make(&mut self, mut drawing: Drawing, wants_counts: bool) -> (Generated, Vec<(u32, u32)>) {
-        let mut tries = drawing.take_tries();
+        let (mut tries, mut making) = (drawing.take_tries(), Making::default());
         loop {
-            let (made, counts) = self.make_once(drawing, wants_counts);
+            let (mut made, counts) = self.make_once(drawing, wants_counts);
+            making.fuel = making.fuel.saturating_add(made.fuel);
+            making.draws += made.choices.nodes.len() as u64;
+            made.making = making;
             let is_fault = made.failed.is_some_and(|exit| exit.is_finding());
             let input = made.failed.is_none().then_some(&*made.input);
             match tries
@@ -102,6 +107,7 @@ impl Sandbox {
             failed: failure(outcome.exit, input.is_some()),
             site: outcome.site,
             fuel: outcome.fuel,
+            making: Making::default(),
             input: input.unwrap_or_default(),
             choices: drawing.expect("given above").finish(),
         };

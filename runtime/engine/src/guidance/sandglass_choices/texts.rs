@@ -18,10 +18,13 @@ use crate::corpus::{Corpus, TestcaseId};
 use crate::havoc::{Tables, havoc};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
-use crate::trial::Variant;
+use crate::trial::{Making, Variant};
 
 /// Texts that are planned for one draw of this way.
 pub(super) const TOGETHER: u32 = 8;
+/// How many times fewer children a text has than in AFL, before the next has its turn. Where a generator and a parser take their
+/// time, texts have tens of thousands of executions, and AFL's 700 children would be those of fifty parents.
+const TURNS: u32 = 8;
 /// What such a draw costs at most, in trials of other ways.
 const PRICE_MAX: u64 = 4;
 /// What a generator's draw costs beside its fuel, in fuel: the host's answer, and its place in a tree.
@@ -97,6 +100,7 @@ impl Texts {
         let config = LoopConfig {
             // What a generator made belongs to its choices, and stays as long as they are.
             trim: false,
+            turns: TURNS,
             ..sandglass::config_by_default()
         };
         Texts {
@@ -215,11 +219,8 @@ impl Texts {
     /// Learns what a trial of another way cost, its generator's run included.
     pub(super) fn saw_another(&mut self, judged: &Judged<'_>) {
         let (fuel, detail) = (judged.outcome.fuel, judged.detail);
-        let draws = detail
-            .choices
-            .as_ref()
-            .map_or(0, |choices| choices.nodes.len() as u64);
-        let making = detail.generator_fuel.saturating_add(draws * DRAW_FUEL);
+        let Making { fuel: made, draws } = detail.making;
+        let making = made.saturating_add(draws.saturating_mul(DRAW_FUEL));
         self.fuel_of_others.add(fuel.saturating_add(making), 1);
         self.fuel_since = self.fuel_since.saturating_add(fuel);
     }
