@@ -44,7 +44,7 @@ use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Status, Variant};
 use solving::{Next, Solving};
-use texts::Texts;
+use texts::{FIRST_TRIALS, Texts};
 
 const PORTFOLIO: Setting = Setting::switch(
     "portfolio",
@@ -354,8 +354,9 @@ impl Choices {
                 false => rng.index(self.ways.len()),
             };
             // A property takes none, and there is nothing to mutate before the first input.
+            let texts = self.texts.as_ref().filter(|_| view.takes_texts);
             let has_texts =
-                view.takes_texts && self.texts.as_ref().is_some_and(|texts| !texts.is_empty());
+                view.trials >= FIRST_TRIALS && texts.is_some_and(|texts| !texts.is_empty());
             if has_texts || self.ways[way] != Way::Text {
                 return way;
             }

@@ -253,6 +253,47 @@ fn what_the_generator_cannot_make_is_reached_without_it() {
     assert_eq!(finds_long("on", false), (None, 0));
 }
 
+/// How many texts were run in the first so many trials, and how often a text found something in 4,000, where the longer ones of
+/// fifty show something new and end so.
+fn texts_found(first: u64, exit: Exit) -> (usize, u64) {
+    let longer = move |input: &[u8]| {
+        let mut trace = Trace::default();
+        trace.hit(input.len().min(50) as u32);
+        trace.exit = (input.len() > 20).then_some(exit);
+        trace
+    };
+    let mut engine = Engine::new(Config {
+        settings: given(&[("texts", "on")]),
+        ..crate::conformance::config(&SPEC, 1)
+    })
+    .expect("they are right");
+    let mut count = 0;
+    while engine.stats().execs < 4_000 {
+        let batch = engine.next_batch(4_000);
+        let is_text = |&trial: &usize| {
+            let drawing = batch.drawing(trial);
+            drawing.is_some_and(|drawing| drawing.text().is_some())
+        };
+        if batch.first_trial() < first {
+            count += (0..batch.len()).filter(is_text).count();
+        }
+        let outcomes = execute(&batch, &longer, 2);
+        engine.finish_batch(&batch, outcomes);
+    }
+    let ways = engine.operators();
+    let text = ways.iter().find(|way| way.name == "text");
+    (count, text.map_or(0, |text| text.finds))
+}
+
+#[test]
+fn what_is_found_in_wrong_text_counts_an_eighth() {
+    let (none, valid) = texts_found(FIRST_TRIALS, Exit::Valid);
+    let (some, invalid) = texts_found(2 * FIRST_TRIALS, Exit::Invalid);
+    assert_eq!(none, 0);
+    assert!(some > 0);
+    assert!(valid >= 8 && invalid <= valid / 4, "{valid} {invalid}");
+}
+
 /// Whether what entered the corpus had run in the fast variant, where memory is watched in that or nowhere; and whether a
 /// text ran in it as it had run in the other.
 fn kept_in(watches: bool) -> (BTreeSet<bool>, bool) {

@@ -18,13 +18,20 @@ use crate::corpus::{Corpus, TestcaseId};
 use crate::havoc::{Tables, havoc};
 use crate::ratio::Ratio;
 use crate::rng::Rng;
-use crate::trial::{Making, Variant};
+use crate::trial::{Making, Status, Variant};
 
+/// Trials of a campaign before it has any. Until then nearly all that is valid is new, so choices find what texts would, and
+/// each such input is a better parent.
+pub(super) const FIRST_TRIALS: u64 = 1024;
 /// Texts that are planned for one draw of this way.
 pub(super) const TOGETHER: u32 = 8;
 /// How many times fewer children a text has than in AFL, before the next has its turn. Where a generator and a parser take their
 /// time, texts have tens of thousands of executions, and AFL's 700 children would be those of fifty parents.
 const TURNS: u32 = 8;
+/// What a find counts in a run that is valid, or that got as far as the generator's do; and one in any other, where no stage
+/// tells them apart: most of those are the parser's ways to say no.
+const FIND: u32 = 8;
+const INVALID_FIND: u32 = 1;
 /// What such a draw costs at most, in trials of other ways.
 const PRICE_MAX: u64 = 4;
 /// What a generator's draw costs beside its fuel, in fuel: the host's answer, and its place in a tree.
@@ -49,8 +56,9 @@ pub(super) struct Texts {
     /// What mutation read last, and as of when: the numbers change seldom, and are many.
     #[serde(skip)]
     tables: Option<(u64, [Tables; 2])>,
-    /// How often this way was drawn for the batch in flight, and how many of its texts showed something new.
+    /// How often this way was drawn for the batch in flight.
     draws: u32,
+    /// What its texts have shown that was new, in units of [`FIND`]; what is left of earlier batches, too.
     finds: u32,
     /// The furthest stage that what a generator made has reached.
     stage: u8,
@@ -172,10 +180,20 @@ impl Texts {
             judgement = self.inner.import(&inner!(self, view), judged);
         }
         let is_new = judged.news.all.edges + judged.news.valid.edges > 0;
-        // A harness that has stages says what it is about, and wrong text gets no further than the first.
-        let counts = is_new && judged.outcome.stage >= self.stage;
-        self.finds += u32::from(counts && judgement != Judgement::Discard);
+        if is_new && judgement != Judgement::Discard {
+            self.finds += self.worth(judged);
+        }
         judgement
+    }
+
+    /// What something new in a text counts. A harness that has stages says what it is about, and wrong text gets no further than
+    /// the first.
+    fn worth(&self, judged: &Judged<'_>) -> u32 {
+        match self.stage {
+            0 if judged.outcome.exit.status() != Status::Valid => INVALID_FIND,
+            stage if judged.outcome.stage < stage => 0,
+            _ => FIND,
+        }
     }
 
     /// The same of one that another campaign has found.
@@ -230,7 +248,8 @@ impl Texts {
     pub(super) fn end_batch(&mut self, view: &View<'_>) -> (u32, u32, u64) {
         self.inner.end_batch(&inner!(self, view));
         let draws = std::mem::take(&mut self.draws);
-        let finds = std::mem::take(&mut self.finds).min(draws);
+        let finds = (self.finds / FIND).min(draws);
+        self.finds %= FIND;
         let spent = view.fuel.saturating_sub(self.fuel_before);
         let others = std::mem::take(&mut self.fuel_since);
         self.fuel_before = view.fuel;
