@@ -11,8 +11,8 @@ use sandglass_engine::choice::replay::{After, Replay};
 use sandglass_engine::choice::strings::Strings;
 use sandglass_engine::{Drawing, Rng, Source, find};
 use sandglass_guests::{DEMOS, wat};
-use sandglass_instrument::ArmKind;
 use sandglass_instrument::accept::AcceptLimits;
+use sandglass_instrument::{ArmKind, Probe};
 use sandglass_runtime::target::{Module, Reset, Target};
 use sandglass_sandbox::{Build, Limits, Options, Program, Sandbox, on_guest_thread};
 
@@ -54,6 +54,23 @@ fn a_targets_types_are_labels_and_its_branches_probes() {
     let entry = |&&arm: &&u32| probes[arm as usize].kind == ArmKind::Entry;
     assert_eq!(of_spoton.arms.iter().find(entry), None);
     assert!(targets("ei").arms.is_empty());
+
+    // Probes of one decision have its first one in common, and nothing else has.
+    let decisions = &targets("sandglass-choices").decisions;
+    assert_eq!(decisions.len(), probes.len());
+    for (at, probe) in probes.iter().enumerate() {
+        let first = &probes[decisions[at] as usize];
+        let is_same =
+            |other: &Probe| (other.function, other.offset) == (probe.function, probe.offset);
+        let expected = match probe.kind {
+            ArmKind::Entry => probe,
+            _ => (probes.iter())
+                .find(|other| is_same(other) && other.kind != ArmKind::Entry)
+                .expect("it is one itself"),
+        };
+        assert_eq!(first, expected);
+    }
+    assert!(targets("zest").decisions.is_empty());
 
     // The table of strings: both that have it have the same, and one has nothing else.
     let table = of_spoton.strings.as_deref().expect("there is one");

@@ -118,6 +118,10 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-textless", "sandglass-choices"),
         &[("texts", "off")],
     ),
+    set(
+        generated("sandglass-frontier", "sandglass-choices"),
+        &[("frontier", "on")],
+    ),
     // With what `afl-text` begins with.
     Arm {
         input: Input::GeneratedAndText,

@@ -93,6 +93,8 @@ pub struct Spec {
     pub targets: bool,
     /// Whether generators may draw the target's own strings.
     pub strings: bool,
+    /// Whether it wants to know which probes belong to one decision.
+    pub decisions: bool,
     /// Which inputs that others have found it takes after its start ([`Guidance::import`]).
     pub imports: Imports,
     /// Trials in a batch: what it learns from them, it learns after the last one. Part of what the

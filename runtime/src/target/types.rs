@@ -1,27 +1,35 @@
-//! Which types influence the target's branches, for guidances that change what was drawn for them, and the strings
-//! that its own code names, for those that draw them.
+//! Which types influence the target's branches, for guidances that change what was drawn for them, the strings that its own
+//! code names, for those that draw them, and which probes belong to one decision, for those that look at what is missing.
 //!
 //! In: the static analysis of the module. Out: labels, as a generator's spans carry them; texts. A type goes by its
 //! whole name and by the last part of it without parameters: a span labelled `Name` or `packets::Name` is of
 //! the type `packets::Name`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Result;
 use sandglass_engine::Spec;
 use sandglass_engine::choice::label_id;
 use sandglass_engine::choice::typed::{TargetType, Targets};
+use sandglass_instrument::ArmKind;
 use sandglass_instrument::influence::{InfluenceOptions, Influences, influences};
 
 use super::Target;
 
 impl Target {
-    /// What `spec` wants to know of the target beforehand: nothing, or the types that influence its
-    /// branches, or its strings. A module without debug information has neither.
+    /// What `spec` wants to know of the target beforehand: nothing, or the types that influence its branches, its strings, or
+    /// its decisions. A module without debug information has no types and no strings.
     pub fn targets(&self, spec: &Spec) -> Result<Arc<Targets>> {
+        let decisions = match spec.decisions {
+            true => self.decisions()?,
+            false => Vec::new(),
+        };
         if !spec.targets && !spec.strings {
-            return Ok(Arc::default());
+            return Ok(Arc::new(Targets {
+                decisions,
+                ..Targets::default()
+            }));
         }
         let mut options = InfluenceOptions::standard();
         if !spec.targets {
@@ -39,7 +47,20 @@ impl Target {
             types,
             arms,
             strings,
+            decisions,
         }))
+    }
+
+    /// Of each probe the first one of the same decision.
+    fn decisions(&self) -> Result<Vec<u32>> {
+        let program = self.program(self.campaign_build())?;
+        let mut first = BTreeMap::new();
+        let probes = program.probe_map().probes.iter().zip(0..);
+        let decisions = probes.map(|(probe, number)| match probe.kind {
+            ArmKind::Entry => number,
+            _ => *(first.entry((probe.function, probe.offset))).or_insert(number),
+        });
+        Ok(decisions.collect())
     }
 
     /// The probes of the arms of branches that some type influences, ascending.

@@ -26,6 +26,8 @@ pub struct Targets {
     pub types: Vec<TargetType>,
     /// The probes of those branches' arms.
     pub arms: Vec<u32>,
+    /// Of each probe the first one of the same decision, if that is wanted; of a function's entry itself.
+    pub decisions: Vec<u32>,
 }
 
 /// A type that influences some branch.
@@ -157,8 +159,7 @@ mod tests {
         };
         Distances::new(&Targets {
             types: steps.iter().map(of).collect(),
-            arms: Vec::new(),
-            strings: None,
+            ..Targets::default()
         })
     }
 

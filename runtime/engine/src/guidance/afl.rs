@@ -27,6 +27,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::News,
     batch: 1024,
     lookahead: 1024,

@@ -51,6 +51,7 @@ pub static SPEC_SIMPLE: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::News,
     batch: 1,
     lookahead: 1,

@@ -81,6 +81,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::None,
     batch: 32,
     lookahead: 32,

@@ -69,6 +69,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::All,
     batch: BATCH,
     lookahead: BATCH,

@@ -40,6 +40,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::None,
     batch: 1024,
     lookahead: 1024,

@@ -42,6 +42,7 @@ pub static SPEC: Spec = Spec {
     paths: true,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::News,
     batch: 1,
     lookahead: 128,

@@ -77,6 +77,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::None,
     batch: 1,
     // Of the order of ten visits: interesting mutants are rare, and end what was planned ahead.

@@ -44,6 +44,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::None,
     batch: 1,
     lookahead: 1,

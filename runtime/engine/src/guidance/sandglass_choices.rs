@@ -4,6 +4,7 @@
 //!   nowhere else ([`crate::choice::edit`], [`crate::choice::tree`]).
 //! - Parents are the shortest inputs known for some goal, as in Zeugma ([`super::zeugma`]); a probe is
 //!   a goal, and a probe in a valid run is another one.
+//! - Some of them may be at the frontier: where an arm was never taken (`frontier`).
 //! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
 //!   them is to begin from nothing.
 //! - What was made before is not run again ([`crate::choice::known`]).
@@ -14,6 +15,7 @@
 //!
 //! Each of these is a setting, so that it can be measured without.
 
+mod frontier;
 mod solving;
 #[cfg(test)]
 mod tests;
@@ -43,6 +45,7 @@ use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Status, Variant};
+use frontier::Frontier;
 use solving::{Next, Solving};
 use texts::{FIRST_TRIALS, Texts};
 
@@ -58,6 +61,12 @@ const RARELY: Setting = Setting::switch(
     "rarely",
     "of two parents, take the one that has had fewer children",
     true,
+);
+
+const FRONTIER: Setting = Setting::switch(
+    "frontier",
+    "half of the candidates for parents are at branches of which an arm was never taken",
+    false,
 );
 
 const DISTINCT: Setting = Setting::switch(
@@ -100,11 +109,12 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: true,
+    decisions: true,
     imports: Imports::All,
     batch: 64,
     lookahead: 64,
     settings: &[
-        PORTFOLIO, VALID, RARELY, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS, HURRY,
+        PORTFOLIO, VALID, RARELY, FRONTIER, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS, HURRY,
     ],
     new,
 };
@@ -122,6 +132,8 @@ fn new(settings: &Settings) -> Strategy {
         uses_portfolio: settings.is_on(PORTFOLIO.name),
         uses_valid: settings.is_on(VALID.name),
         uses_rarely: settings.is_on(RARELY.name),
+        uses_frontier: settings.is_on(FRONTIER.name),
+        frontier: Frontier::default(),
         known: settings.is_on(DISTINCT.name).then(Arc::default),
         made: Vec::new(),
         portfolio: Portfolio::new(ways.len(), MEMORY_LOG2).sharp(),
@@ -151,6 +163,9 @@ const RECORD_PRICE_MAX: u32 = 64;
 /// How long the portfolio remembers, as a power of two: ten ways that find something in one of a thousand trials, and those that find
 /// nothing, cannot be told apart within the 4,096 that it was.
 const MEMORY_LOG2: u32 = 15;
+
+/// How many candidates for parents are of the frontier, if any. A quarter was no different from none.
+const FRONTIER_SHARE: Ratio = Ratio::new(1, 2);
 
 /// Trials of the first batch, if what was made before is not to be run again; a later one is as long as all before.
 const FIRST_BATCH: u32 = 8;
@@ -194,6 +209,9 @@ pub struct Choices {
     uses_portfolio: bool,
     uses_valid: bool,
     uses_rarely: bool,
+    uses_frontier: bool,
+    #[serde(skip)]
+    frontier: Frontier,
     /// Inputs made before, if they matter.
     known: Option<Arc<Known>>,
     /// Hashes of those that were made since the last batch was planned.
@@ -225,9 +243,21 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Of two uniform members the one that has had fewer children.
+    /// A uniform member, or the shortest that takes a decision's arm at the frontier. What only a text has reached is nobody's.
+    fn member(&self, rng: &mut Rng) -> Option<u64> {
+        if self.uses_frontier && rng.chance(FRONTIER_SHARE) {
+            let taken = self.frontier.any(rng);
+            let holder = taken.and_then(|probe| self.shortest.holder(2 * probe as usize));
+            if let Some(member) = holder.filter(|&member| self.forest.get(member).is_some()) {
+                return Some(member);
+            }
+        }
+        self.forest.any(rng)
+    }
+
+    /// Of two members the one that has had fewer children.
     fn parent(&mut self, rng: &mut Rng) -> Option<u64> {
-        let (a, b) = (self.forest.any(rng)?, self.forest.any(rng)?);
+        let (a, b) = (self.member(rng)?, self.member(rng)?);
         let children = |number| self.children.get(&number).copied().unwrap_or(0);
         let parent = match self.uses_rarely && children(b) < children(a) {
             true => b,
@@ -459,6 +489,9 @@ impl Guidance for Choices {
             && !self.made.is_empty()
         {
             Arc::make_mut(known).extend(std::mem::take(&mut self.made));
+        }
+        if self.uses_frontier {
+            (self.frontier).look(&view.targets.decisions, &view.interest.all);
         }
         let seeds = &view.seeds[self.seeds as usize..];
         if !seeds.is_empty() {

@@ -58,6 +58,15 @@ impl Shortest {
         claim
     }
 
+    /// Who is the shortest for a goal.
+    pub(super) fn holder(&self, goal: usize) -> Option<u64> {
+        self.goals
+            .get(goal)
+            .copied()
+            .flatten()
+            .map(|(_, number)| number)
+    }
+
     fn release(&mut self, holder: u64) -> Option<u64> {
         let holds = self.holds.get_mut(&holder).expect("it held this one");
         *holds -= 1;
@@ -92,5 +101,7 @@ mod tests {
         assert_eq!(claim(3, 20, &[0, 7]), (1, true, vec![]));
         assert_eq!(claim(4, 7, &[0, 5]), (2, false, vec![0, 2]));
         assert_eq!(shortest.holders(), [3, 4]);
+        let holders = [0, 1, 7, 9].map(|goal| shortest.holder(goal));
+        assert_eq!(holders, [Some(4), None, Some(3), None]);
     }
 }

@@ -45,6 +45,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::All,
     batch: 1,
     // As for Perun: little is kept, and what is ends what was planned ahead.

@@ -41,6 +41,7 @@ pub static SPEC: Spec = Spec {
     paths: true,
     targets: true,
     strings: true,
+    decisions: false,
     imports: Imports::News,
     batch: 1,
     // Of seeds and fresh inputs: a child's type is chosen after the child before it was judged.
@@ -185,7 +186,7 @@ mod tests {
                 steps: 2,
             }],
             arms: vec![0, 5],
-            strings: None,
+            ..Targets::default()
         };
         for &probe in covered {
             script.cover(probe);

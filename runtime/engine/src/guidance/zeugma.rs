@@ -43,6 +43,7 @@ pub static SPEC: Spec = Spec {
     paths: false,
     targets: false,
     strings: false,
+    decisions: false,
     imports: Imports::All,
     batch: 1,
     lookahead: 128,

@@ -20,7 +20,7 @@ use crate::ratio::Ratio;
 use crate::rng::Rng;
 use crate::trial::{Making, Status, Variant};
 
-/// Trials of a campaign before it has any. Until then nearly all that is valid is new, so choices find what texts would, and
+/// Trials of a campaign, those of seeds and imports too, before texts are mutated. Until then nearly all that is valid is new, so choices find what texts would, and
 /// each such input is a better parent.
 pub(super) const FIRST_TRIALS: u64 = 1024;
 /// Texts that are planned for one draw of this way.
@@ -189,9 +189,10 @@ impl Texts {
     /// What something new in a text counts. A harness that has stages says what it is about, and wrong text gets no further than
     /// the first.
     fn worth(&self, judged: &Judged<'_>) -> u32 {
+        let reached = judged.outcome.stage;
         match self.stage {
-            0 if judged.outcome.exit.status() != Status::Valid => INVALID_FIND,
-            stage if judged.outcome.stage < stage => 0,
+            0 if reached == 0 && judged.outcome.exit.status() != Status::Valid => INVALID_FIND,
+            stage if reached < stage => 0,
             _ => FIND,
         }
     }
