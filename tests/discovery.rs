@@ -134,7 +134,7 @@ fn campaign(mut engine: Engine, [fast, compares]: &mut [Sandbox; 2]) -> Option<u
             let sandbox = match batch.variant(index) {
                 Variant::Fast => &mut *fast,
                 Variant::Compares => &mut *compares,
-                Variant::Heap => unreachable!("nothing is run again"),
+                Variant::Heap | Variant::Dependence => unreachable!("nothing is run again"),
             };
             sandbox.run(&input, batch.interest(), batch.wants_detail(index))
         });

@@ -122,6 +122,10 @@ pub(crate) const ARMS: &[Arm] = &[
         generated("sandglass-frontier", "sandglass-choices"),
         &[("frontier", "on")],
     ),
+    set(
+        generated("sandglass-reach", "sandglass-choices"),
+        &[("reach", "on")],
+    ),
     // With what `afl-text` begins with.
     Arm {
         input: Input::GeneratedAndText,

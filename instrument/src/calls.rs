@@ -341,7 +341,7 @@ impl Types {
 }
 
 /// The imports that answer draws.
-fn draws(module: &Module) -> BTreeSet<FunctionId> {
+pub(crate) fn draws(module: &Module) -> BTreeSet<FunctionId> {
     let imports = module.imports.iter();
     let found = imports.filter_map(|import| match import.kind {
         ImportKind::Function(func)

@@ -39,6 +39,8 @@ pub(crate) const INDEX: u32 = LONG - 1;
 /// Of a range, the first input byte.
 pub(crate) const BASE: u32 = (1 << LENGTH_SHIFT) - 1;
 pub(crate) const LENGTH_SHIFT: u32 = 22;
+/// Input bytes that such a label names at most.
+const MOST_IN_RANGE: usize = 1 << 8;
 /// The same of a long range.
 pub(crate) const LONG_SHIFT: u32 = 14;
 pub(crate) const LONG_BASE: u32 = (1 << LONG_SHIFT) - 1;
@@ -142,7 +144,7 @@ pub(crate) const fn argument(n: usize) -> u32 {
 }
 
 /// The label of a result of the latest call.
-pub(crate) const fn result(n: usize) -> u32 {
+pub const fn result(n: usize) -> u32 {
     argument(n) + 4
 }
 
@@ -237,6 +239,18 @@ pub fn of_byte(index: u32) -> u32 {
         RANGE | index
     } else {
         0
+    }
+}
+
+/// The label of what depends on these: [`EVERYTHING`] if they are too many for one, 0 if there are none or the first has none.
+pub fn of_range(range: Range<u32>) -> u32 {
+    match range.len() {
+        0 => 0,
+        1..=MOST_IN_RANGE => match of_byte(range.start) {
+            0 => 0,
+            first => first | (range.len() as u32 - 1) << LENGTH_SHIFT,
+        },
+        _ => EVERYTHING,
     }
 }
 
@@ -540,6 +554,16 @@ mod tests {
             assert_eq!((event.site, event.outcome), (number, 1));
             assert_eq!((size as usize, read), (expected, expected));
         }
+    }
+
+    #[test]
+    fn a_range_is_a_label_while_it_fits() {
+        let of = |range| Sets::new(&[], 9_999).of(of_range(range)).to_vec();
+        assert_eq!(of(7..7), []);
+        assert_eq!(of(7..8), [7..8]);
+        assert_eq!(of(7..7 + 256), [7..263]);
+        assert_eq!(of(7..7 + 257), [0..9_999]);
+        assert_eq!(of(INPUT_BYTES_MAX..INPUT_BYTES_MAX + 1), []);
     }
 
     #[test]

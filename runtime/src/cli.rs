@@ -29,6 +29,7 @@ mod cover;
 mod demo;
 mod depends;
 mod depends_cells;
+mod depends_draws;
 pub mod export;
 mod fuzz;
 mod guest_files;

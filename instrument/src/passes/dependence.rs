@@ -15,7 +15,8 @@
 //! ```
 //!
 //! Labels of arguments and results pass through the memory of labels, so function types stay what they
-//! are and indirect calls need nothing. What the host gives has no label unless the host says so.
+//! are and indirect calls need nothing. What the host gives has no label unless the host says so: of a
+//! guest that draws, results of draws have the number of the draw in the place of an input byte's.
 //!
 //! What is followed, and what is not:
 //! - data: operators, memory, calls, bulk operators, exceptions. Of an exception that is thrown again by

@@ -7,6 +7,7 @@
 //!
 //! In: draws. Out: answers, and the record. This module knows neither wasm nor guidances.
 
+pub mod aim;
 pub mod crossover;
 pub mod drawing;
 pub mod edit;

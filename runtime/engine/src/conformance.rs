@@ -11,7 +11,7 @@ use crate::choice::{ChoiceSequence, Drawing, Role, Stop};
 use crate::engine::{Config, Decision, Engine, State};
 use crate::feedback::{Interest, trace_hash};
 use crate::guidance::Spec;
-use crate::trial::{Compare, Detail, Exit, Outcome, Peaks, TrapKind, Variant};
+use crate::trial::{Compare, Detail, Exit, Outcome, Peaks, Reached, TrapKind, Variant};
 
 /// What a toy target did.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Trace {
     pub counts: BTreeMap<u32, u32>,
     /// What it compared.
     pub compares: Vec<Compare>,
+    /// Which draws reached which of its decisions.
+    pub reached: Vec<Reached>,
     /// What it took at most.
     pub peaks: Peaks,
 }
@@ -73,8 +75,14 @@ pub fn observe(
     } else {
         Vec::new()
     };
+    let reached = if batch.variant(trial) == Variant::Dependence {
+        trace.reached
+    } else {
+        Vec::new()
+    };
     let detail = wanted.then(|| {
         Box::new(Detail {
+            reached,
             input: input.to_vec(),
             trace_hash: trace_hash(&counts),
             counts,

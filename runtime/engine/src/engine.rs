@@ -82,7 +82,7 @@ impl std::error::Error for ResumeError {}
 
 /// Raised with every change of what [`State`] holds, or of what a campaign does: then a campaign that
 /// was begun before cannot go on as it would have.
-pub const STATE_VERSION: u32 = 20;
+pub const STATE_VERSION: u32 = 21;
 
 /// Everything that a campaign has learnt, to be written down between batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -94,5 +94,5 @@ pub use rng::Rng;
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use trial::{
     Compare, CompareText, Detail, Exit, GeneratorFault, Making, MemoryError, Outcome, Peaks,
-    StackKey, Status, TrapKind, Variant,
+    Reached, StackKey, Status, TrapKind, Variant,
 };

@@ -3,6 +3,8 @@
 //! In: nothing. Out: plain data. These types know nothing of wasm; a site is a number that the
 //! reporter can turn into a source line, and a stack is a hash that somebody else computed.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::choice::ChoiceSequence;
@@ -266,6 +268,8 @@ pub enum Variant {
     Compares,
     /// As the first, and a memory error ends the run.
     Heap,
+    /// The same as the first, and which draws reach which decisions. Without draws it is the first.
+    Dependence,
 }
 
 /// What one trial came to. A boring trial has no detail, and nothing was allocated for it.
@@ -300,6 +304,9 @@ pub struct Detail {
     pub compares: Vec<Compare>,
     /// Last operands of each memcmp-like call; only from [`Variant::Compares`]. Ascending by site.
     pub texts: Vec<CompareText>,
+    /// Which draws reach decisions of which an arm was taken and another never; only from [`Variant::Dependence`]. Ascending by
+    /// decision, of each the first few that differ.
+    pub reached: Vec<Reached>,
     /// What the generator or property drew; nothing if the trial had no draws to answer.
     pub choices: Option<Box<ChoiceSequence>>,
     /// What it took a generator to make the input, or to fail; nothing without one. It is in no fuel of the target.
@@ -348,6 +355,15 @@ pub struct Compare {
     pub right: u64,
     /// Whether the right operand is a constant of the program.
     pub constant: bool,
+}
+
+/// Draws that a decision of the target was computed from, once that it was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The first probe of the decision, as in [`Targets::decisions`](crate::choice::typed::Targets).
+    pub decision: u32,
+    /// Numbers of draws from 0 on: ascending, not touching.
+    pub draws: Vec<Range<u32>>,
 }
 
 /// The last operands of one memcmp-like call.

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use sandglass_abi as abi;
 use sandglass_engine::choice::paths::Step;
@@ -32,6 +33,8 @@ pub(crate) struct Draws {
     /// What was emitted, and whether anything ever was: an input may be empty.
     input: Vec<u8>,
     has_input: bool,
+    /// Of each byte of it the label, in the builds that follow draws.
+    emitted: Vec<u32>,
     input_bytes_max: usize,
     stage: u8,
     notes: Vec<u8>,
@@ -46,6 +49,7 @@ impl Draws {
             draws_max: 0,
             input: Vec::new(),
             has_input: false,
+            emitted: Vec::new(),
             input_bytes_max: input_bytes_max as usize,
             stage: 0,
             notes: Vec::new(),
@@ -65,6 +69,11 @@ impl Draws {
         let draws = self.drawing.as_ref().map_or(0, Drawing::draws);
         self.draws_max = self.draws_max.max(draws);
         (self.drawing.take(), self.has_input.then_some(input))
+    }
+
+    /// The labels of what was emitted; take them before that.
+    pub(crate) fn take_emitted(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.emitted)
     }
 
     /// How far the input got.
@@ -87,6 +96,7 @@ impl Draws {
         self.drawing = None;
         self.input.clear();
         self.has_input = false;
+        self.emitted.clear();
         self.stage = 0;
         self.notes.clear();
     }
@@ -107,7 +117,23 @@ impl Host {
             }
             None => Err(Stop::Impossible),
         };
+        if self.labels.is_some() {
+            self.follow(1);
+        }
         drawn.map_err(|stop| self.stopped(stop))
+    }
+
+    /// What is about to be returned depends on the last `count` draws, which come out.
+    #[cold]
+    #[inline(never)]
+    fn follow(&mut self, count: usize) -> Range<u32> {
+        let draws = self.draws.drawing.as_ref().map_or(0, Drawing::draws);
+        // A byte each at least, of which there are never more than 32 bits count.
+        let draws = draws.saturating_sub(count) as u32..draws as u32;
+        if let Some(labels) = &self.labels {
+            labels.returned(draws.clone());
+        }
+        draws
     }
 
     #[cold]
@@ -261,7 +287,7 @@ fn draw_bytes(
     }
     let len = host.draw(site, role, domain)? as usize;
     host.charge_bytes(len)?;
-    give(bytes, host, ptr, len);
+    give(bytes, host, ptr, len, 1);
     Ok(len as i32)
 }
 
@@ -278,6 +304,7 @@ fn draw_string(
         return Err(host.fault());
     }
     let place = (site.cast_unsigned(), Role::from_code(role));
+    let before = host.draws.drawing.as_ref().map_or(0, Drawing::draws);
     let (side, path) = (host.side.as_deref(), host.map.layout.path);
     let drawn = match &mut host.draws.drawing {
         Some(drawing) => drawing.string(place, max, |drawing, part| {
@@ -287,16 +314,22 @@ fn draw_string(
         }),
         None => Err(Stop::Impossible),
     };
-    let Some(len) = drawn.map_err(|stop| host.stopped(stop))? else {
+    let drawn = drawn.map_err(|stop| host.stopped(stop))?;
+    let draws = host.draws.drawing.as_ref().map_or(0, Drawing::draws) - before;
+    let Some(len) = drawn else {
+        if host.labels.is_some() {
+            host.follow(draws);
+        }
         return Ok(-1);
     };
     host.charge_bytes(len as usize)?;
-    give(bytes, host, ptr, len as usize);
+    give(bytes, host, ptr, len as usize, draws);
     Ok(len.cast_signed())
 }
 
-/// Copies the bytes that have just been drawn to a buffer that is there.
-fn give(bytes: &mut [u8], host: &mut Host, ptr: i32, len: usize) {
+/// Copies the bytes that have just been drawn, by so many draws, to a buffer that is there.
+fn give(bytes: &mut [u8], host: &mut Host, ptr: i32, len: usize, draws: usize) {
+    let draws_made = host.labels.is_some().then(|| host.follow(draws));
     let Host {
         draws,
         marks,
@@ -313,6 +346,9 @@ fn give(bytes: &mut [u8], host: &mut Host, ptr: i32, len: usize) {
     };
     let written = memory.write(ptr.cast_unsigned(), drawing.last_bytes(len));
     written.expect("the buffer is there");
+    if let (Some(labels), Some(draws)) = (labels, draws_made) {
+        labels.drawn(ptr.cast_unsigned(), len as u32, draws);
+    }
 }
 
 fn label(mut caller: Caller<'_, Host>, ptr: i32, len: i32) -> wasmtime::Result<i32> {
@@ -353,6 +389,12 @@ fn emit(mut caller: Caller<'_, Host>, ptr: i32, len: i32) -> wasmtime::Result<()
     }
     draws.input.extend_from_slice(bytes);
     draws.has_input = true;
+    if let Some(labels) = &host.labels {
+        draws
+            .emitted
+            .extend(labels.at(ptr.cast_unsigned(), bytes.len() as u32));
+        draws.emitted.resize(draws.input.len(), 0);
+    }
     Ok(())
 }
 

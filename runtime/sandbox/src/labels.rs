@@ -135,6 +135,22 @@ impl Labels {
         for (word, index) in words.iter_mut().zip(from..) {
             *word = labels::of_byte(index);
         }
+        self.touch(address, bytes);
+    }
+
+    /// What lies there was drawn: all of it depends on these draws.
+    pub(crate) fn drawn(&self, address: u32, bytes: u32, draws: Range<u32>) {
+        self.words(address, bytes).fill(labels::of_range(draws));
+        self.touch(address, bytes);
+    }
+
+    /// What the host is about to return depends on these draws.
+    pub(crate) fn returned(&self, draws: Range<u32>) {
+        let label = labels::of_range(draws);
+        (self.memory).write(labels::result(0) as usize, &label.to_le_bytes());
+    }
+
+    fn touch(&self, address: u32, bytes: u32) {
         if let (Some(shadow), 1..) = (self.shadows.first(), bytes) {
             let block = |byte: u32| (4 * byte as usize) >> labels::TOUCHED_SHIFT;
             let (first, last) = (block(address), block(address + bytes - 1));

@@ -342,6 +342,9 @@ pub struct DependsArgs {
     /// What separates the cells of a row
     #[arg(long, value_name = "BYTE", default_value = ",", value_parser = parse_delimiter, requires = "cells")]
     pub delimiter: u8,
+    /// Show which draws of the generator decide it, not which bytes. Of a property it is always draws
+    #[arg(long, conflicts_with = "cells")]
+    pub draws: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its own docs would become help text")]
     pub guest: GuestArgs,

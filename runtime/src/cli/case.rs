@@ -55,15 +55,7 @@ impl Case {
             return Ok(Cow::Borrowed(&self.input));
         }
         let made = exact.generate(choices)?.map(Cow::Owned);
-        made.ok_or_else(|| {
-            with_next(
-                format!(
-                    "{}: choices that no input is made of, expected such as the generator returns from",
-                    show(&self.path)
-                ),
-                "sandglass repro TARGET.wasm FILE    # how they end",
-            )
-        })
+        made.ok_or_else(|| no_input(&self.path))
     }
 
     /// Replays it: the input where that is enough, else the choices.
@@ -80,6 +72,17 @@ impl Case {
             _ => Ok((exact.replay(&self.input)?, None)),
         }
     }
+}
+
+/// Choices from which a generator does not return.
+pub(super) fn no_input(path: &Path) -> anyhow::Error {
+    with_next(
+        format!(
+            "{}: choices that no input is made of, expected such as the generator returns from",
+            show(path)
+        ),
+        "sandglass repro TARGET.wasm FILE    # how they end",
+    )
 }
 
 /// Reads an input, choices, or the folder of a finding of this module.

@@ -1,10 +1,11 @@
-//! `sandglass depends`: which bytes of an input decide what: the operands of comparisons, branches and
+//! `sandglass depends`: which bytes of an input, or draws, decide what: the operands of comparisons, branches and
 //! switches, addresses, divisors and sizes, by the line of the source.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::Result;
+use sandglass_engine::ChoiceSequence;
 use sandglass_instrument::labels::{DependenceSite, EVENTS_MAX, SiteKind};
 use sandglass_instrument::printable::printable_bytes;
 use sandglass_instrument::symbols::{Frame, Symbols};
@@ -15,8 +16,8 @@ use serde::Serialize;
 
 use super::args::DependsArgs;
 use super::case::{exact_for, read_case, refuse_sanitize};
-use super::depends_cells;
 use super::profile::refuse_property;
+use super::{depends_cells, depends_draws};
 use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
@@ -47,8 +48,15 @@ struct Line<'a> {
     left: u64,
     right: u64,
     /// Ranges: first byte, one past the last.
-    left_bytes: Vec<(u32, u32)>,
-    right_bytes: Vec<(u32, u32)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_bytes: Option<Vec<(u32, u32)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right_bytes: Option<Vec<(u32, u32)>>,
+    /// The same of draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_draws: Option<Vec<(u32, u32)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right_draws: Option<Vec<(u32, u32)>>,
     /// Ranges that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     left_more: usize,
@@ -71,8 +79,20 @@ struct Summary<'a> {
     saturated: u32,
 }
 
+/// What decides.
+#[derive(Clone, Copy)]
+pub(super) enum Of<'a> {
+    /// Bytes of this input.
+    Bytes(&'a [u8]),
+    /// These choices.
+    Draws(&'a ChoiceSequence),
+}
+
 pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     let module = Module::read(&args.target, MEMORY_BYTES_MAX)?;
+    if args.draws || module.is_property() && !args.cells {
+        return depends_draws::run(args, &module);
+    }
     refuse_property(&module, &args.target)?;
     refuse_sanitize(&args.guest, "depends")?;
     let case = read_case(&args.file, &module, &args.guest)?;
@@ -101,7 +121,14 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
         return Ok(exit_code::FINE);
     }
     if args.json {
-        json(&mut out, &module, &found, &sites, &symbols);
+        json(
+            &mut out,
+            &module,
+            Of::Bytes(&input),
+            &found,
+            &sites,
+            &symbols,
+        );
         return Ok(exit_code::FINE);
     }
     out.line(&format!(
@@ -113,7 +140,7 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
     ));
     match &cells {
         Some(cells) => depends_cells::text(&mut out, cells),
-        None => text(&mut out, &input, &found, &sites, &symbols),
+        None => text(&mut out, Of::Bytes(&input), &found, &sites, &symbols),
     }
     for warning in warnings(&found) {
         out.line(&format!("warning: {warning}"));
@@ -125,7 +152,7 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
 }
 
 /// What is not as it seems.
-fn warnings(found: &Dependences) -> Vec<String> {
+pub(super) fn warnings(found: &Dependences) -> Vec<String> {
     let mut warnings = Vec::new();
     if found.dropped > 0 {
         warnings.push(format!(
@@ -155,9 +182,9 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Operators in the order in which they were first reached.
-fn text(
+pub(super) fn text(
     out: &mut Sink,
-    input: &[u8],
+    of: Of<'_>,
     found: &Dependences,
     sites: &[DependenceSite],
     symbols: &Symbols,
@@ -172,7 +199,10 @@ fn text(
         events.push(event);
     }
     if order.is_empty() {
-        out.line("nothing that it decides depends on the input");
+        out.line(match of {
+            Of::Bytes(_) => "nothing that it decides depends on the input",
+            Of::Draws(_) => "nothing that it decides depends on a draw",
+        });
     }
     for number in order.iter().take(SITES_MAX) {
         let site = &sites[*number as usize];
@@ -190,7 +220,7 @@ fn text(
             }
         }
         for event in &shown {
-            out.line(&format!("    {}", operands(event, site, input)));
+            out.line(&format!("    {}", operands(event, site, of)));
         }
         let known = events.iter().filter(|event| shown.contains(event)).count();
         if known < events.len() {
@@ -220,8 +250,8 @@ fn place(frame: Option<&Frame>) -> String {
 }
 
 /// Both sides, and what came of it.
-fn operands(event: &DependenceEvent, site: &DependenceSite, input: &[u8]) -> String {
-    let left = side(event.left, &event.left_bytes, input);
+fn operands(event: &DependenceEvent, site: &DependenceSite, of: Of<'_>) -> String {
+    let left = side(event.left, &event.left_bytes, of);
     if site.kind != SiteKind::Compare {
         return match site.kind {
             SiteKind::Switch => left,
@@ -229,7 +259,7 @@ fn operands(event: &DependenceEvent, site: &DependenceSite, input: &[u8]) -> Str
             _ => left,
         };
     }
-    let right = side(event.right, &event.right_bytes, input);
+    let right = side(event.right, &event.right_bytes, of);
     format!(
         "{left} {} {right}: {}",
         site.relation.text(),
@@ -237,20 +267,14 @@ fn operands(event: &DependenceEvent, site: &DependenceSite, input: &[u8]) -> Str
     )
 }
 
-/// `65 (bytes 3..4 "A")`, or the value alone.
-fn side(value: u64, bytes: &[Range<u32>], input: &[u8]) -> String {
+/// `65 [3 "A"]`, `65 [draw 3]`, or the value alone.
+fn side(value: u64, bytes: &[Range<u32>], of: Of<'_>) -> String {
     if bytes.is_empty() {
         return value.to_string();
     }
-    let ranges = bytes.iter().take(RANGES_MAX).map(|range| {
-        let end = (range.end as usize).min(range.start as usize + TEXT_MAX);
-        let text = input.get(range.start as usize..end.min(input.len()));
-        let cut = if end < range.end as usize { "…" } else { "" };
-        let text = printable_bytes(text.unwrap_or_default());
-        match range.end - range.start {
-            1 => format!("{} \"{text}\"", range.start),
-            _ => format!("{}-{} \"{text}{cut}\"", range.start, range.end - 1),
-        }
+    let ranges = bytes.iter().take(RANGES_MAX).map(|range| match of {
+        Of::Bytes(input) => some_bytes(range, input),
+        Of::Draws(choices) => depends_draws::some_draws(range, choices),
     });
     let ranges = ranges.collect::<Vec<_>>().join(", ");
     match bytes.len().saturating_sub(RANGES_MAX) {
@@ -259,9 +283,22 @@ fn side(value: u64, bytes: &[Range<u32>], input: &[u8]) -> String {
     }
 }
 
-fn json(
+/// Bytes of an input, by their place, and what they are.
+fn some_bytes(range: &Range<u32>, input: &[u8]) -> String {
+    let end = (range.end as usize).min(range.start as usize + TEXT_MAX);
+    let text = input.get(range.start as usize..end.min(input.len()));
+    let cut = if end < range.end as usize { "…" } else { "" };
+    let text = printable_bytes(text.unwrap_or_default());
+    match range.end - range.start {
+        1 => format!("{} \"{text}\"", range.start),
+        _ => format!("{}-{} \"{text}{cut}\"", range.start, range.end - 1),
+    }
+}
+
+pub(super) fn json(
     out: &mut Sink,
     module: &Module,
+    of: Of<'_>,
     found: &Dependences,
     sites: &[DependenceSite],
     symbols: &Symbols,
@@ -275,7 +312,12 @@ fn json(
         let frame = frames.first();
         let pairs = |bytes: &[Range<u32>]| {
             let shown = bytes.iter().take(JSON_RANGES_MAX);
-            shown.map(|range| (range.start, range.end)).collect()
+            Some(shown.map(|range| (range.start, range.end)).collect())
+        };
+        let (left, right) = (pairs(&event.left_bytes), pairs(&event.right_bytes));
+        let (bytes, draws) = match of {
+            Of::Bytes(_) => ((left, right), (None, None)),
+            Of::Draws(_) => ((None, None), (left, right)),
         };
         let more = |bytes: &[Range<u32>]| bytes.len().saturating_sub(JSON_RANGES_MAX);
         let line = Line {
@@ -289,8 +331,10 @@ fn json(
             outcome: event.outcome,
             left: event.left,
             right: event.right,
-            left_bytes: pairs(&event.left_bytes),
-            right_bytes: pairs(&event.right_bytes),
+            left_bytes: bytes.0,
+            right_bytes: bytes.1,
+            left_draws: draws.0,
+            right_draws: draws.1,
             left_more: more(&event.left_bytes),
             right_more: more(&event.right_bytes),
         };
@@ -318,9 +362,9 @@ mod tests {
     #[test]
     fn of_many_ranges_the_first_are_shown() {
         let ranges: Vec<Range<u32>> = (0..100).map(|n| 2 * n..2 * n + 1).collect();
-        let text = side(7, &ranges, &[b'x'; 200]);
+        let text = side(7, &ranges, Of::Bytes(&[b'x'; 200]));
         assert!(text.starts_with("7 [0 \"x\", 2 \"x\", "), "{text}");
         assert!(text.ends_with(", 30 \"x\", … 84 more]"), "{text}");
-        assert_eq!(side(7, &ranges[..1], b"x"), "7 [0 \"x\"]");
+        assert_eq!(side(7, &ranges[..1], Of::Bytes(b"x")), "7 [0 \"x\"]");
     }
 }

@@ -15,7 +15,7 @@ use sandglass_sandbox::{Drawn, Generated, Limits, Options, Sandbox};
 
 use super::exact::{Kept, fuel_exact};
 use super::looping::Given;
-use super::{Coverage, Exact, Module, Replayed, Reset, Target, Worker};
+use super::{Coverage, Exact, Module, Reach, Replayed, Reset, Target, Worker};
 use crate::error::{OurFault, show, with_next};
 use crate::said::Said;
 use crate::shell::quote;
@@ -60,7 +60,7 @@ fn cut<'a>(text: &'a [u8], limits: &Limits) -> &'a [u8] {
 }
 
 /// Choices that nobody takes.
-fn nobody_draws(target: &Target) -> anyhow::Error {
+pub(super) fn nobody_draws(target: &Target) -> anyhow::Error {
     with_next(
         format!(
             "{}: choices, and neither a generator nor a property to give them to",
@@ -173,6 +173,9 @@ impl Worker {
         {
             return self.run_text(trial, variant, text, interest, wants_detail);
         }
+        if variant == Variant::Dependence {
+            return self.draw_and_follow(drawing, interest);
+        }
         let is_fresh = self.target.reset == Reset::Fresh;
         if is_fresh && self.generator.is_some() {
             self.generator = self.new_generator()?;
@@ -211,6 +214,15 @@ impl Worker {
             detail.making = made.making;
         }
         Ok(outcome)
+    }
+
+    /// Runs a trial that follows draws. It may take all the fuel that others may; nothing limits what the shadow build does beside.
+    fn draw_and_follow(&mut self, drawing: Drawing, interest: &Interest) -> Result<Outcome> {
+        if self.reach.is_none() || self.target.reset == Reset::Fresh {
+            self.reach = Some(Box::new(Reach::new(&self.target, &self.limits)?));
+        }
+        let reach = self.reach.as_mut().expect("made above");
+        Ok(reach.trial(drawing, interest))
     }
 
     /// Runs an input in place of what the generator would make.

@@ -229,7 +229,9 @@ impl Replays {
 impl Replayer for Replays {
     fn ending(&mut self, variant: Variant, exit: Exit, detail: &Detail) -> Result<Ending> {
         match variant {
-            Variant::Fast | Variant::Compares => self.exact.ending(exit, detail),
+            Variant::Fast | Variant::Compares | Variant::Dependence => {
+                self.exact.ending(exit, detail)
+            }
             Variant::Heap => self.watching.ending(exit, detail),
         }
     }

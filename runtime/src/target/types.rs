@@ -12,8 +12,8 @@ use anyhow::Result;
 use sandglass_engine::Spec;
 use sandglass_engine::choice::label_id;
 use sandglass_engine::choice::typed::{TargetType, Targets};
-use sandglass_instrument::ArmKind;
 use sandglass_instrument::influence::{InfluenceOptions, Influences, influences};
+use sandglass_instrument::{ArmKind, ProbeMap};
 
 use super::Target;
 
@@ -54,13 +54,7 @@ impl Target {
     /// Of each probe the first one of the same decision.
     fn decisions(&self) -> Result<Vec<u32>> {
         let program = self.program(self.campaign_build())?;
-        let mut first = BTreeMap::new();
-        let probes = program.probe_map().probes.iter().zip(0..);
-        let decisions = probes.map(|(probe, number)| match probe.kind {
-            ArmKind::Entry => number,
-            _ => *(first.entry((probe.function, probe.offset))).or_insert(number),
-        });
-        Ok(decisions.collect())
+        Ok(decisions(program.probe_map()))
     }
 
     /// The probes of the arms of branches that some type influences, ascending.
@@ -74,6 +68,17 @@ impl Target {
         let arms = probes.filter(|(probe, _)| influenced.contains(&(probe.function, probe.offset)));
         Ok(arms.map(|(_, number)| number).collect())
     }
+}
+
+/// Of each probe the first one of the same decision.
+pub(super) fn decisions(map: &ProbeMap) -> Vec<u32> {
+    let mut first = BTreeMap::new();
+    let probes = map.probes.iter().zip(0..);
+    let decisions = probes.map(|(probe, number)| match probe.kind {
+        ArmKind::Entry => number,
+        _ => *(first.entry((probe.function, probe.offset))).or_insert(number),
+    });
+    decisions.collect()
 }
 
 fn types(found: &Influences) -> Vec<TargetType> {

@@ -10,7 +10,7 @@ use sandglass_engine::choice::jqf::TAPE_BYTES_MAX;
 use sandglass_engine::{Drawing, Interest, Outcome, Spec, Variant};
 use sandglass_sandbox::{Build, Limits, Sandbox};
 
-use super::{Coverage, Reset, Target, drawn, plain};
+use super::{Coverage, Reach, Reset, Target, drawn, plain};
 use crate::campaign::workers::Runner;
 use crate::error::{OurFault, show};
 
@@ -27,6 +27,8 @@ pub struct Worker {
     fast: Sandbox,
     compares: Option<Sandbox>,
     heap: Option<Sandbox>,
+    /// For trials that follow draws.
+    pub(super) reach: Option<Box<Reach>>,
     pub(super) generator: Option<drawn::Generator>,
     /// For trials that need no counters.
     pub(super) plain: Option<plain::Plain>,
@@ -50,6 +52,7 @@ impl Worker {
             fuel_max: None,
             compares: None,
             heap: None,
+            reach: None,
             generator: None,
             plain: None,
             drawing_build: target.campaign_build(),
@@ -100,6 +103,7 @@ impl Worker {
         self.fast.set_fuel_limit(fuel);
         self.compares = None;
         self.heap = None;
+        self.reach = None;
         if let Some(generator) = &mut self.generator {
             generator.set_fuel_limit(fuel);
         }
@@ -184,8 +188,8 @@ impl Worker {
 
     pub(super) fn build(&self, variant: Variant) -> Build {
         match variant {
-            Variant::Fast if self.target.is_property() => self.drawing_build,
-            Variant::Fast => self.target.campaign_build(),
+            Variant::Fast | Variant::Dependence if self.target.is_property() => self.drawing_build,
+            Variant::Fast | Variant::Dependence => self.target.campaign_build(),
             Variant::Compares => Build::Compares,
             Variant::Heap => Build::Heap,
         }
@@ -194,7 +198,7 @@ impl Worker {
     pub(super) fn sandbox(&mut self, variant: Variant) -> Result<&mut Sandbox> {
         let build = self.build(variant);
         let sandbox = match variant {
-            Variant::Fast => return Ok(&mut self.fast),
+            Variant::Fast | Variant::Dependence => return Ok(&mut self.fast),
             Variant::Compares => &mut self.compares,
             Variant::Heap => &mut self.heap,
         };

@@ -10,7 +10,7 @@ use walrus::ir::{self, Instr, InstrSeqId};
 use walrus::{FunctionId, FunctionKind, GlobalId, LocalId, Module};
 
 use super::effect::{block, carries, effect};
-use crate::calls::address_taken;
+use crate::calls::{address_taken, draws};
 use crate::emit::sequences;
 use crate::flow::catch_label;
 
@@ -32,6 +32,8 @@ pub(super) struct Carriers {
     heads: BTreeMap<InstrSeqId, Vec<bool>>,
     /// Functions that may be called from anywhere.
     open: BTreeSet<FunctionId>,
+    /// Imports whose results the host labels.
+    draws: BTreeSet<FunctionId>,
     /// Blocks that exceptions go to.
     landings: BTreeSet<InstrSeqId>,
     everything: bool,
@@ -43,6 +45,7 @@ impl Carriers {
     pub(super) fn find(module: &Module, functions: &[FunctionId]) -> Carriers {
         let mut found = Carriers {
             open: address_taken(module),
+            draws: draws(module),
             ..Carriers::default()
         };
         for &id in functions {
@@ -110,6 +113,7 @@ impl Carriers {
         match &func.kind {
             FunctionKind::Local(_) if self.everything => all(),
             FunctionKind::Local(body) => self.exits[&body.entry_block()].clone(),
+            _ if self.draws.contains(&id) => all(),
             _ => vec![false; results.len()],
         }
     }

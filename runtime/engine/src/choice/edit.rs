@@ -177,10 +177,15 @@ fn times(count: &Geometric, rng: &mut Rng, mut edit: impl FnMut(&mut Rng)) {
 
 /// Changes a choice that could be another one.
 fn value(child: &mut Tree, rng: &mut Rng) {
-    let is_free = |token: &Token| matches!(token, Token::Choice { draw, .. } if has_two(draw.domain) && !is_entry(draw));
     let all = 0..child.tokens.len();
     let free: Vec<usize> = all.filter(|&at| is_free(&child.tokens[at])).collect();
-    let Some(&at) = pick(&free, rng) else { return };
+    if let Some(&at) = pick(&free, rng) {
+        change(child, at, rng);
+    }
+}
+
+/// Changes the choice at this place, which could be another one. Only what follows it may move.
+pub(super) fn change(child: &mut Tree, at: usize, rng: &mut Rng) {
     if let Token::Choice { draw, value, bytes } = &mut child.tokens[at] {
         if let Domain::Bytes { .. } = draw.domain {
             let old = *bytes as usize..*bytes as usize + *value as usize;
@@ -204,6 +209,11 @@ fn forget_entry(child: &mut Tree, which: usize) {
         child.tokens.remove(which + 1);
         child.link();
     }
+}
+
+/// Whether it is a choice that could be another one.
+pub(super) fn is_free(token: &Token) -> bool {
+    matches!(token, Token::Choice { draw, .. } if has_two(draw.domain) && !is_entry(draw))
 }
 
 pub(super) fn has_two(domain: Domain) -> bool {

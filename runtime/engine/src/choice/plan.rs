@@ -3,9 +3,11 @@
 //! A plan is small and owns or shares what it needs; the source of trial `n` of its group is a pure
 //! function of plan and `n`, made in whichever worker runs the trial.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::ChoiceSequence;
+use super::aim::aimed;
 use super::crossover::{Crossover, Population};
 use super::edit::{Forest, Operator};
 use super::geometric::Geometric;
@@ -189,6 +191,19 @@ pub enum ChoicePlan {
         /// Inputs that are not to be made again.
         known: Option<Arc<Known>>,
     },
+    /// A tree that differs in chosen draws, one trial.
+    Aimed {
+        /// Whose choices they are.
+        tree: Arc<Tree>,
+        /// Numbers of its draws.
+        draws: Arc<[Range<u32>]>,
+        /// Seed of the child.
+        seed: u64,
+        /// Whose children stand in for it where it makes what is known.
+        forest: Arc<Forest>,
+        /// Inputs that are not to be made again.
+        known: Option<Arc<Known>>,
+    },
     /// Choices made before, one trial.
     Replay(Arc<ChoiceSequence>, After),
     /// Each source as it stands, one trial each.
@@ -324,6 +339,21 @@ impl ChoicePlan {
                 };
                 Source::Aligned(Aligned::new(child, rng))
             }
+            ChoicePlan::Aimed {
+                tree,
+                draws,
+                seed,
+                forest,
+                known: _,
+            } => {
+                let mut rng = Rng::new(derive(*seed, nth as u64));
+                let other = forest.any(&mut rng).filter(|_| nth > OWN_TRIES);
+                let child = match other {
+                    Some(other) => forest.child(other, STAND_IN, &Hints::default(), &mut rng),
+                    None => aimed(tree, draws, &mut rng),
+                };
+                Source::Aligned(Aligned::new(child, rng))
+            }
             ChoicePlan::Replay(sequence, after) => {
                 Source::Replay(Replay::new(sequence.clone(), after.clone()))
             }
@@ -338,6 +368,9 @@ impl ChoicePlan {
                 known: Some(known), ..
             }
             | ChoicePlan::Solved {
+                known: Some(known), ..
+            }
+            | ChoicePlan::Aimed {
                 known: Some(known), ..
             } => Some(Tries::new(self.clone(), known.clone(), bytes_max)),
             _ => None,
@@ -425,14 +458,26 @@ mod tests {
             tree: Arc::default(),
             solution,
             seed: 3,
-            forest,
-            known,
+            forest: forest.clone(),
+            known: known.clone(),
         };
         let own: Vec<bool> = (0..3)
             .map(|nth| !begins_with_choices(&solved, nth))
             .collect();
         assert_eq!(own, [true, false, false]);
         assert!(edited.tries(9).is_some() && solved.tries(9).is_some());
+        let aimed = ChoicePlan::Aimed {
+            tree: Arc::default(),
+            draws: Arc::from([0..1]),
+            seed: 3,
+            forest,
+            known,
+        };
+        let own: Vec<bool> = (0..5)
+            .map(|nth| !begins_with_choices(&aimed, nth))
+            .collect();
+        assert_eq!(own, [true, true, true, false, false]);
+        assert!(aimed.tries(9).is_some());
     }
 
     /// What a child gets beyond its tape is a setting.

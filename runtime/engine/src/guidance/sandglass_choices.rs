@@ -4,7 +4,8 @@
 //!   nowhere else ([`crate::choice::edit`], [`crate::choice::tree`]).
 //! - Parents are the shortest inputs known for some goal, as in Zeugma ([`super::zeugma`]); a probe is
 //!   a goal, and a probe in a valid run is another one.
-//! - Some of them may be at the frontier: where an arm was never taken (`frontier`).
+//! - Some of them may be at the frontier: where an arm was never taken (`frontier`). Draws that reach such a decision may be changed by
+//!   aim, as the build that follows draws has them (`reach`).
 //! - Which operator makes a child is drawn by what it has found lately (`portfolio`). One of
 //!   them is to begin from nothing.
 //! - What was made before is not run again ([`crate::choice::known`]).
@@ -16,6 +17,7 @@
 //! Each of these is a setting, so that it can be measured without.
 
 mod frontier;
+mod reaching;
 mod solving;
 #[cfg(test)]
 mod tests;
@@ -46,6 +48,7 @@ use crate::rng::Rng;
 use crate::settings::{Setting, Settings};
 use crate::trial::{Status, Variant};
 use frontier::Frontier;
+use reaching::{Aim, Reaching};
 use solving::{Next, Solving};
 use texts::{FIRST_TRIALS, Texts};
 
@@ -66,6 +69,12 @@ const RARELY: Setting = Setting::switch(
 const FRONTIER: Setting = Setting::switch(
     "frontier",
     "half of the candidates for parents are at branches of which an arm was never taken",
+    false,
+);
+
+const REACH: Setting = Setting::switch(
+    "reach",
+    "follow draws to branches of which an arm was never taken, and change those",
     false,
 );
 
@@ -114,7 +123,7 @@ pub static SPEC: Spec = Spec {
     batch: 64,
     lookahead: 64,
     settings: &[
-        PORTFOLIO, VALID, RARELY, FRONTIER, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS, HURRY,
+        PORTFOLIO, VALID, RARELY, FRONTIER, REACH, DISTINCT, COMPARES, HINTS, STRINGS, TEXTS, HURRY,
     ],
     new,
 };
@@ -127,13 +136,16 @@ fn new(settings: &Settings) -> Strategy {
     let solve = (solves || hints).then_some(Way::Solve);
     let texts = settings.is_on(TEXTS.name);
     let text = texts.then_some(Way::Text);
-    let ways: Vec<Way> = edits.map(Way::Edit).chain(text).chain(solve).collect();
+    let reach = settings.is_on(REACH.name).then_some(Way::Reach);
+    let others = reach.into_iter().chain(text).chain(solve);
+    let ways: Vec<Way> = edits.map(Way::Edit).chain(others).collect();
     Strategy::Choices(Box::new(Choices {
         uses_portfolio: settings.is_on(PORTFOLIO.name),
         uses_valid: settings.is_on(VALID.name),
         uses_rarely: settings.is_on(RARELY.name),
         uses_frontier: settings.is_on(FRONTIER.name),
         frontier: Frontier::default(),
+        reaching: reach.map(|_| Reaching::default()),
         known: settings.is_on(DISTINCT.name).then(Arc::default),
         made: Vec::new(),
         portfolio: Portfolio::new(ways.len(), MEMORY_LOG2).sharp(),
@@ -160,6 +172,9 @@ const RECORD_PRICE: u32 = 2;
 const SITE_FUEL: u64 = 512;
 const RECORD_PRICE_MAX: u32 = 64;
 
+/// What a run that follows draws costs, in trials of other ways: some ten times as much time as any, and what is made of it.
+const FOLLOW_PRICE: u32 = 16;
+
 /// How long the portfolio remembers, as a power of two: ten ways that find something in one of a thousand trials, and those that find
 /// nothing, cannot be told apart within the 4,096 that it was.
 const MEMORY_LOG2: u32 = 15;
@@ -175,6 +190,8 @@ const FIRST_BATCH: u32 = 8;
 enum Way {
     /// A member is edited.
     Edit(Operator),
+    /// Draws that reach a decision are changed.
+    Reach,
     /// What was made is mutated.
     Text,
     /// Comparisons are recorded, or what they want is tried.
@@ -188,6 +205,8 @@ enum Flight {
     Seed,
     /// A child by the way of this index.
     Child(usize),
+    /// Draws of this member are followed.
+    Follow(u64),
     /// Comparisons are recorded.
     Record,
     /// What showed something new there is run as others are.
@@ -212,6 +231,8 @@ pub struct Choices {
     uses_frontier: bool,
     #[serde(skip)]
     frontier: Frontier,
+    /// Which draws reach it, if that is looked at.
+    reaching: Option<Reaching>,
     /// Inputs made before, if they matter.
     known: Option<Arc<Known>>,
     /// Hashes of those that were made since the last batch was planned.
@@ -298,6 +319,7 @@ impl Choices {
     pub(super) fn operators(&self) -> Vec<OperatorRecord> {
         let names = self.ways.iter().map(|way| match way {
             Way::Edit(operator) => format!("{operator:?}").to_lowercase(),
+            Way::Reach => "reach".to_owned(),
             Way::Text => "text".to_owned(),
             Way::Solve => "solve".to_owned(),
         });
@@ -319,6 +341,7 @@ impl Choices {
         let way = match flight {
             Flight::Seed => return,
             Flight::Child(way) => way,
+            Flight::Follow(_) => self.reaching_way(),
             Flight::Record | Flight::Again | Flight::Solve(_) => self.ways.len() - 1,
         };
         let price = match flight {
@@ -329,11 +352,28 @@ impl Choices {
                 self.record_price = (RECORD_PRICE + looking).min(RECORD_PRICE_MAX);
                 self.record_price.into()
             }
+            Flight::Follow(_) => FOLLOW_PRICE.into(),
             _ => 1,
         };
         self.portfolio.learn(way, found, price);
         if let (Flight::Solve(site), Some(solving)) = (flight, &mut self.solving) {
             solving.tried(site, found);
+        }
+    }
+
+    fn reaching_way(&self) -> usize {
+        let way = self.ways.iter().position(|way| *way == Way::Reach);
+        way.expect("draws are followed")
+    }
+
+    /// What a run that followed draws leads to: of one that has none, or did not end as a member's does, nothing.
+    fn followed(&mut self, member: u64, judged: &Judged<'_>) {
+        let reaching = self.reaching.as_mut().expect("draws are followed");
+        match judged.detail.choices.as_deref() {
+            Some(choices) if choices.text().is_none() => {
+                reaching.followed(member, Tree::from(choices), &judged.detail.reached);
+            }
+            _ => reaching.lost(member),
         }
     }
 
@@ -366,6 +406,7 @@ impl Choices {
     fn fly(&mut self, flight: Flight, plan: ChoicePlan, groups: &mut Vec<Group>) {
         let variant = match flight {
             Flight::Record => Variant::Compares,
+            Flight::Follow(_) => Variant::Dependence,
             _ => Variant::Fast,
         };
         groups.push(Group {
@@ -408,7 +449,7 @@ impl Choices {
         let parent = self.parent(rng);
         let operator = match (parent, self.ways[way]) {
             (Some(_), Way::Edit(operator)) => operator,
-            (Some(_), Way::Text | Way::Solve) => Operator::Mixed,
+            (Some(_), Way::Reach | Way::Text | Way::Solve) => Operator::Mixed,
             (None, _) => Operator::Restart,
         };
         self.plan_edit(flight, parent.unwrap_or(0), operator, rng, groups);
@@ -431,6 +472,37 @@ impl Choices {
             known: self.known.clone(),
         };
         self.fly(flight, plan, groups);
+    }
+
+    /// A trial for draws that reach a decision of which an arm was never taken; where nobody is at one, any child.
+    fn plan_reaching(
+        &mut self,
+        way: usize,
+        view: &View<'_>,
+        rng: &mut Rng,
+        groups: &mut Vec<Group>,
+    ) {
+        let reaching = self.reaching.as_mut().expect("it is a way");
+        let frontier = (&self.frontier, &view.targets.decisions[..]);
+        match reaching.next(frontier, &self.shortest, &self.forest, rng) {
+            None => self.plan_child(Flight::Child(way), way, rng, groups),
+            Some(Aim::Follow(member)) => {
+                let tree = self.forest.get(member).expect("it was there").clone();
+                let seed = rng.word();
+                let plan = ChoicePlan::Same { tree, seed };
+                self.fly(Flight::Follow(member), plan, groups);
+            }
+            Some(Aim::Child(tree, draws)) => {
+                let plan = ChoicePlan::Aimed {
+                    tree,
+                    draws,
+                    seed: rng.word(),
+                    forest: self.forest.clone(),
+                    known: self.known.clone(),
+                };
+                self.fly(Flight::Child(way), plan, groups);
+            }
+        }
     }
 
     /// A trial for what comparisons want. Comparisons of a new member are recorded in a child that differs in one choice, which
@@ -490,7 +562,7 @@ impl Guidance for Choices {
         {
             Arc::make_mut(known).extend(std::mem::take(&mut self.made));
         }
-        if self.uses_frontier {
+        if self.uses_frontier || self.reaching.is_some() {
             (self.frontier).look(&view.targets.decisions, &view.interest.all);
         }
         let seeds = &view.seeds[self.seeds as usize..];
@@ -519,6 +591,10 @@ impl Guidance for Choices {
                 }
                 Way::Edit(_) => {
                     self.plan_child(Flight::Child(way), way, rng, groups);
+                    1
+                }
+                Way::Reach => {
+                    self.plan_reaching(way, view, rng, groups);
                     1
                 }
                 Way::Solve => {
@@ -555,6 +631,11 @@ impl Guidance for Choices {
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         if !judged.group.is_of_texts() {
+            if let Flight::Follow(member) = self.flight(judged)
+                && let Some(reaching) = &mut self.reaching
+            {
+                reaching.lost(member);
+            }
             self.learn(judged, false);
         }
         Judgement::Discard
@@ -578,6 +659,11 @@ impl Guidance for Choices {
         }
         if self.flight(judged) == Flight::Record {
             self.recorded(view, judged);
+            self.learn(judged, false);
+            return Judgement::Discard;
+        }
+        if let Flight::Follow(member) = self.flight(judged) {
+            self.followed(member, judged);
             self.learn(judged, false);
             return Judgement::Discard;
         }

@@ -1,12 +1,15 @@
 //! Runs that draw: generators, which make an input, and properties, which make and check one.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use sandglass_engine::{ChoiceSequence, Drawing, Exit, GeneratorFault, Interest, Making, Outcome};
 use sandglass_instrument::layout;
 
 use super::{Look, Profiled, RawFrame, Sandbox, answered};
 use crate::heap::MemoryFault;
+use crate::labels::{DependenceLimits, Dependences};
 
 /// What one run of a generator made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,21 @@ pub struct Drawn {
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
     pub stderr: Vec<u8>,
+}
+
+/// Which draws a run that draws depends on, where, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawDependences {
+    /// Where it has bytes of the input, these are the numbers of draws, from 0 on.
+    pub run: Dependences,
+    /// Of a generator, why there is no input for a target, if there is none.
+    pub failed: Option<Exit>,
+    /// What it emitted.
+    pub input: Vec<u8>,
+    /// Which bytes of that depend on which draws: ascending, bytes that depend on none left out.
+    pub origins: Vec<(Range<u32>, Arc<[Range<u32>]>)>,
+    /// What it drew.
+    pub choices: ChoiceSequence,
 }
 
 /// The end of a generator's run: why there is no input, if there is none.
@@ -140,6 +158,43 @@ impl Sandbox {
         let outcome = self.observe(&[], exit, site, None, true);
         self.live_mut().store.data_mut().draws.take();
         self.profiled(outcome)
+    }
+
+    /// Runs a generator or property and says which of its draws decided what, and what it emitted depends on.
+    ///
+    /// # Panics
+    /// When the program was not built to ([`Build::Dependence`](crate::Build::Dependence)).
+    pub fn depend_drawn(&mut self, drawing: Drawing, limits: DependenceLimits) -> DrawDependences {
+        let labels = self.live().store.data().labels.clone();
+        let labels = labels.expect("built to follow draws");
+        labels.begin(limits);
+        let (exit, site, _) = self.enter(drawing, false);
+        let outcome = self.observe(&[], exit, site, None, true);
+        let host = self.live_mut().store.data_mut();
+        let emitted = host.draws.take_emitted();
+        let (drawing, input) = host.draws.take();
+        let choices = drawing.expect("given above").finish();
+        let draws = choices.nodes.len() as u32;
+        let failed = failure(outcome.exit, input.is_some());
+        let mut origins: Vec<(Range<u32>, Arc<[Range<u32>]>)> = Vec::new();
+        let mut sets = labels.sets(draws);
+        for (&label, at) in emitted.iter().zip(0_u32..) {
+            let of = sets.of(label);
+            match origins.last_mut() {
+                Some((bytes, last)) if bytes.end == at && *last == of => bytes.end = at + 1,
+                _ if !of.is_empty() => origins.push((at..at + 1, of)),
+                _ => {}
+            }
+        }
+        let run = labels.read(outcome, draws);
+        self.reset();
+        DrawDependences {
+            run,
+            failed,
+            input: input.unwrap_or_default(),
+            origins,
+            choices,
+        }
     }
 
     /// Runs a generator or property and reports all there is.

@@ -1,0 +1,351 @@
+//! Reach: which draws reach which decision of a target.
+//!
+//! In: who answers draws. Out: what the target decided, and the draws that it was computed from. A property draws itself; through a
+//! generator each byte of the input stands for the draws that the generator computed it from. What a generator decides
+//! by a draw (whether there is an `else`, how many elements follow) is in no byte. Of bytes that come from no draw, those draws
+//! are *near* that are in no byte themselves and were made between those of the bytes around: generators mostly write
+//! in the order in which they draw.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Result;
+use sandglass_engine::{ChoiceSequence, Detail, Drawing, Interest, Outcome, Reached};
+use sandglass_instrument::ProbeMap;
+use sandglass_instrument::labels::{DependenceSite, SiteKind};
+use sandglass_sandbox::{Build, DependenceLimits, Dependences, DrawDependences, Limits, Sandbox};
+
+use super::Target;
+use super::drawn::nobody_draws;
+use super::types::decisions;
+
+/// Ascending ranges that do not touch.
+type Ranges = Arc<[Range<u32>]>;
+
+/// Bytes of code between a comparison and the branch that it is for.
+const COMPARED_WITHIN: u32 = 8;
+
+/// What a campaign is told of one decision, of the draws of one of these, and of all.
+const SETS_MAX: usize = 8;
+const RANGES_MAX: usize = 16;
+const REACHED_MAX: usize = 1 << 12;
+
+/// What a run in a campaign may record.
+const IN_CAMPAIGNS: DependenceLimits = DependenceLimits {
+    site_events: 64,
+    ..DependenceLimits::STANDARD
+};
+
+/// The instances that follow draws.
+pub struct Reach {
+    /// None of a property.
+    generator: Option<Sandbox>,
+    target: Sandbox,
+    decisions: Decisions,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowedDraws {
+    /// Where it has bytes of the input, these are the numbers of draws, from 0 on. Or why there was no input for the target.
+    pub run: Result<Dependences, Outcome>,
+    /// What was made.
+    pub input: Vec<u8>,
+    /// How many bytes of that the generator computed from draws.
+    pub drawn_bytes: usize,
+    /// What was drawn.
+    pub choices: ChoiceSequence,
+    /// Sets of draws that did not fit in the generator's run.
+    pub saturated: u32,
+}
+
+impl Reach {
+    /// Errs if there is neither a generator nor a property. On a guest thread only.
+    pub fn new(target: &Target, limits: &Limits) -> Result<Reach> {
+        let generator = match &target.generator {
+            Some(generator) => Some(generator.sandbox(Build::Dependence, limits)?),
+            None if target.is_property() => None,
+            None => return Err(nobody_draws(target)),
+        };
+        let target = target.sandbox(Build::Dependence, limits)?;
+        Ok(Reach {
+            generator,
+            decisions: Decisions::of(target.program().probe_map()),
+            target,
+        })
+    }
+
+    /// Where the target's decisions lie.
+    pub fn probe_map(&self) -> &ProbeMap {
+        self.target.program().probe_map()
+    }
+
+    /// Follows one run; `near` says whether draws that are near count. On a guest thread only.
+    pub fn follow(
+        &mut self,
+        drawing: Drawing,
+        limits: DependenceLimits,
+        near: bool,
+    ) -> FollowedDraws {
+        let Some(generator) = &mut self.generator else {
+            let drawn = self.target.depend_drawn(drawing, limits);
+            return FollowedDraws {
+                run: Ok(drawn.run),
+                drawn_bytes: 0,
+                input: drawn.input,
+                choices: drawn.choices,
+                saturated: 0,
+            };
+        };
+        // What the generator decides is not asked for, but what it computes is.
+        let unheard = DependenceLimits {
+            site_events: 0,
+            ..limits
+        };
+        let DrawDependences {
+            run: made,
+            failed,
+            input,
+            mut origins,
+            choices,
+        } = generator.depend_drawn(drawing, unheard);
+        let drawn_bytes = origins.iter().map(|(bytes, _)| bytes.len()).sum();
+        if near {
+            let (bytes, draws) = (input.len() as u32, choices.nodes.len() as u32);
+            origins = with_near(&origins, bytes, draws);
+        }
+        let saturated = made.saturated;
+        let failed = failed.map(|exit| Outcome {
+            exit,
+            detail: None,
+            // What a generator costs is no cost of the target, unless it is the finding.
+            fuel: if exit.is_finding() {
+                made.outcome.fuel
+            } else {
+                0
+            },
+            ..made.outcome
+        });
+        let run = failed.map_or_else(
+            || {
+                let mut run = self.target.depend(&input, limits);
+                let mut known = HashMap::new();
+                let mut draws_of = |bytes: &Ranges| -> Ranges {
+                    let found = known.entry(bytes.clone());
+                    found.or_insert_with(|| draws_of(bytes, &origins)).clone()
+                };
+                for event in &mut run.events {
+                    event.left_bytes = draws_of(&event.left_bytes);
+                    event.right_bytes = draws_of(&event.right_bytes);
+                }
+                Ok(run)
+            },
+            Err,
+        );
+        FollowedDraws {
+            run,
+            drawn_bytes,
+            input,
+            choices,
+            saturated,
+        }
+    }
+
+    /// Runs a trial of a campaign.
+    pub(super) fn trial(&mut self, drawing: Drawing, interest: &Interest) -> Outcome {
+        let followed = self.follow(drawing, IN_CAMPAIGNS, true);
+        let (mut outcome, reached) = match followed.run {
+            Ok(run) => {
+                let sites = &self.target.program().probe_map().dependence;
+                let reached = self.decisions.reached(&run, sites, interest);
+                (run.outcome, reached)
+            }
+            Err(outcome) => (outcome, Vec::new()),
+        };
+        let detail = outcome
+            .detail
+            .take()
+            .map_or_else(Detail::default, |detail| *detail);
+        outcome.input_bytes = followed.input.len() as u32;
+        outcome.detail = Some(Box::new(Detail {
+            input: followed.input,
+            choices: Some(Box::new(followed.choices)),
+            reached,
+            ..detail
+        }));
+        outcome
+    }
+}
+
+/// The decisions of a target, as probes.
+struct Decisions {
+    /// Of each probe the first one of the same decision.
+    first: Vec<u32>,
+    /// By function and offset the first probe.
+    at: BTreeMap<(u32, u32), u32>,
+}
+
+impl Decisions {
+    fn of(map: &ProbeMap) -> Decisions {
+        let first = decisions(map);
+        let probes = map.probes.iter().zip(&first);
+        let at = probes.map(|(probe, &first)| ((probe.function, probe.offset), first));
+        Decisions {
+            at: at.collect(),
+            first,
+        }
+    }
+
+    /// The decision that an operator makes, or compares for.
+    fn of_site(&self, site: &DependenceSite) -> Option<u32> {
+        let (function, offset) = (site.function, site.offset);
+        match site.kind {
+            SiteKind::Branch | SiteKind::Switch => self.at.get(&(function, offset)).copied(),
+            SiteKind::Compare => {
+                let within = (function, offset)..=(function, offset + COMPARED_WITHIN);
+                self.at.range(within).next().map(|(_, &first)| first)
+            }
+            SiteKind::Index | SiteKind::Divide | SiteKind::Size => None,
+        }
+    }
+
+    /// The draws that reached decisions with an arm that nobody took.
+    fn reached(
+        &self,
+        run: &Dependences,
+        sites: &[DependenceSite],
+        interest: &Interest,
+    ) -> Vec<Reached> {
+        let mut is_open = vec![false; self.first.len()];
+        for (probe, &first) in self.first.iter().enumerate() {
+            is_open[first as usize] |= !interest.all.has(probe as u32);
+        }
+        let mut found: BTreeMap<u32, Vec<Vec<Range<u32>>>> = BTreeMap::new();
+        let mut room = REACHED_MAX;
+        for event in &run.events {
+            let site = &sites[event.site as usize];
+            let decision = self.of_site(site).filter(|&first| is_open[first as usize]);
+            let Some(decision) = decision.filter(|_| room > 0) else {
+                continue;
+            };
+            let sides = [&event.left_bytes, &event.right_bytes];
+            let mut draws = joined(
+                sides
+                    .into_iter()
+                    .flat_map(|draws| draws.iter().cloned())
+                    .collect(),
+            );
+            draws.truncate(RANGES_MAX);
+            let sets = found.entry(decision).or_default();
+            if !draws.is_empty() && sets.len() < SETS_MAX && !sets.contains(&draws) {
+                sets.push(draws);
+                room -= 1;
+            }
+        }
+        let all = found.into_iter().flat_map(|(decision, sets)| {
+            let sets = sets.into_iter();
+            sets.map(move |draws| Reached { decision, draws })
+        });
+        all.collect()
+    }
+}
+
+/// The same origins, and of the bytes between them the draws that are near, if there are any.
+fn with_near(
+    origins: &[(Range<u32>, Ranges)],
+    bytes: u32,
+    draws: u32,
+) -> Vec<(Range<u32>, Ranges)> {
+    let mut is_in_a_byte = vec![false; draws as usize];
+    for range in origins.iter().flat_map(|(_, draws)| draws.iter()) {
+        is_in_a_byte[range.start as usize..range.end.min(draws) as usize].fill(true);
+    }
+    let near = |from: u32, to: u32| -> Vec<Range<u32>> {
+        let unseen = (from..to).filter(|&draw| !is_in_a_byte[draw as usize]);
+        joined(unseen.map(|draw| draw..draw + 1).collect())
+    };
+    let (mut all, mut at, mut after) = (Vec::new(), 0, 0);
+    let end = (bytes..bytes, Ranges::from([draws..draws]));
+    for (of, from) in origins.iter().chain([&end]) {
+        if at < of.start {
+            let between = near(after, from.first().map_or(after, |first| first.start));
+            if !between.is_empty() {
+                all.push((at..of.start, between.into()));
+            }
+        }
+        all.push((of.clone(), from.clone()));
+        at = of.end;
+        after = from.last().map_or(after, |last| last.end).min(draws);
+    }
+    all.pop();
+    all
+}
+
+/// The draws that bytes were computed from.
+fn draws_of(bytes: &[Range<u32>], origins: &[(Range<u32>, Ranges)]) -> Ranges {
+    let mut found: Vec<Range<u32>> = Vec::new();
+    for range in bytes {
+        let first = origins.partition_point(|(of, _)| of.end <= range.start);
+        let origins = origins[first..].iter();
+        let within = origins.take_while(|(of, _)| of.start < range.end);
+        found.extend(within.flat_map(|(_, draws)| draws.iter().cloned()));
+    }
+    joined(found).into()
+}
+
+/// Ranges in order, those that touch or overlap as one.
+fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u32>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_between_those_of_bytes_are_near_what_lies_between() {
+        let origin = |bytes: Range<u32>, draws: &[Range<u32>]| (bytes, Ranges::from(draws));
+        let origins = [
+            origin(2..4, &[1..3]),
+            origin(6..7, &[5..6]),
+            origin(8..9, &[4..5]),
+        ];
+        let all = [
+            origin(0..2, &[0..1]),
+            origin(2..4, &[1..3]),
+            origin(4..6, &[3..4]),
+            origin(6..7, &[5..6]),
+            origin(8..9, &[4..5]),
+            origin(9..20, &[6..8]),
+        ];
+        assert_eq!(with_near(&origins, 20, 8), all);
+        assert_eq!(with_near(&[], 3, 2), [origin(0..3, &[0..2])]);
+        assert_eq!(with_near(&[], 3, 0), []);
+    }
+
+    #[test]
+    fn bytes_stand_for_the_draws_that_they_come_from() {
+        let origin = |bytes: Range<u32>, draws: &[Range<u32>]| (bytes, Ranges::from(draws));
+        let origins = [
+            origin(0..2, &[3..4]),
+            origin(2..3, &[0..1, 3..5]),
+            origin(7..9, &[1..2]),
+        ];
+        let of = |bytes: &[Range<u32>]| draws_of(bytes, &origins).to_vec();
+        assert_eq!(of(&[]), []);
+        assert_eq!(of(&[0..1]), [3..4]);
+        assert_eq!(of(&[1..3]), [0..1, 3..5]);
+        assert_eq!(of(&[3..7, 9..20]), []);
+        assert_eq!(of(&[2..3, 8..9]), [0..2, 3..5]);
+        assert_eq!(of(&[0..20]), [0..2, 3..5]);
+    }
+}
