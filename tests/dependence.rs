@@ -7,6 +7,8 @@
 //! much of what was foretold changes.
 #![expect(clippy::print_stdout, reason = "prints what was measured")]
 
+#[path = "dependence/draws.rs"]
+mod draws;
 #[path = "dependence/exact.rs"]
 mod exact;
 

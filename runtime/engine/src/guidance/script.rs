@@ -10,7 +10,7 @@ use crate::corpus::{Corpus, Reason, Testcase};
 use crate::engine::Part;
 use crate::feedback::Interest;
 use crate::rng::Rng;
-use crate::trial::{Detail, Exit, Outcome};
+use crate::trial::{Detail, Exit, Outcome, Reached, Variant};
 
 /// What surrounds a guidance.
 pub(super) struct Script {
@@ -18,6 +18,8 @@ pub(super) struct Script {
     interest: Interest,
     rng: Rng,
     pub(super) targets: Targets,
+    /// What runs that follow draws reach.
+    pub(super) reached: Vec<Reached>,
 }
 
 macro_rules! view {
@@ -45,6 +47,7 @@ impl Script {
             interest: Interest::new(8, 0),
             rng: Rng::new(3),
             targets: Targets::default(),
+            reached: Vec::new(),
         }
     }
 
@@ -69,13 +72,29 @@ impl Script {
         choices: Option<ChoiceSequence>,
         counts: &[(u32, u32)],
     ) -> Option<Reason> {
+        self.planned_trial(guidance, exit, choices, counts).1
+    }
+
+    /// The same, and how it was planned.
+    pub(super) fn planned_trial(
+        &mut self,
+        guidance: &mut dyn Guidance,
+        exit: Exit,
+        choices: Option<ChoiceSequence>,
+        counts: &[(u32, u32)],
+    ) -> (Group, Option<Reason>) {
         let view = view!(self);
         let mut groups: Vec<Group> = Vec::new();
         guidance.plan(&view, &mut self.rng, 1, &mut groups);
         assert!(guidance.begin(&view, &groups[0], 0));
+        let reached = match groups[0].variant {
+            Variant::Dependence => self.reached.clone(),
+            _ => Vec::new(),
+        };
         let detail = Detail {
             counts: counts.to_vec(),
             choices: choices.map(Box::new),
+            reached,
             ..Detail::default()
         };
         let detail = Detail {
@@ -127,6 +146,6 @@ impl Script {
             guidance.kept(&view!(self), id, &judged);
         }
         guidance.end_batch(&view!(self));
-        reason
+        (groups.swap_remove(0), reason)
     }
 }

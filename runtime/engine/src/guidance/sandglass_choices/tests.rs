@@ -2,12 +2,14 @@
 
 use super::*;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
+use crate::batch::Plan;
 use crate::choice::ChoiceSequence;
 use crate::conformance::{TOY_PROBES, Trace, execute, toy};
 use crate::engine::{Config, Decision, Engine};
 use crate::guidance::script::Script;
-use crate::trial::{Exit, TrapKind};
+use crate::trial::{Exit, Reached, TrapKind};
 
 /// Settings, where nothing is solved, and no texts are mutated, unless they say so.
 fn given(set: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -386,4 +388,35 @@ fn strings_are_a_setting() {
     for (value, expected) in [("on", true), ("off", false)] {
         assert_eq!(choices("strings", value).draws_strings(), expected);
     }
+}
+
+/// What is planned at a decision that draws reach: how many runs follow them, and which draws are aimed at.
+fn aims(reach: &str) -> (usize, Vec<Vec<Range<u32>>>) {
+    let (mut choices, mut script) = (choices("reach", reach), Script::new());
+    script.targets.decisions = vec![0, 1, 2, 2];
+    script.reached = vec![Reached {
+        decision: 2,
+        draws: vec![1..2, 4..5],
+    }];
+    let made = ChoiceSequence::of_bytes(&[1; 6], &[]);
+    let counts = [(0, 1), (1, 1), (2, 1)];
+    script.trial(&mut choices, Exit::Valid, Some(made.clone()), &counts);
+    counts.iter().for_each(|(probe, _)| script.cover(*probe));
+    let (mut followed, mut draws) = (0, Vec::new());
+    for _ in 0..1_000 {
+        let (group, _) =
+            script.planned_trial(&mut choices, Exit::Valid, Some(made.clone()), &counts);
+        followed += usize::from(group.variant == Variant::Dependence);
+        if let Plan::Choices(ChoicePlan::Aimed { draws: of, .. }) = &group.plan {
+            draws.push(of.to_vec());
+        }
+    }
+    draws.dedup();
+    (followed, draws)
+}
+
+#[test]
+fn draws_that_reach_an_arm_nobody_took_are_changed() {
+    assert_eq!(aims("on"), (1, vec![vec![1..2, 4..5]]));
+    assert_eq!(aims("off"), (0, vec![]));
 }
