@@ -14,6 +14,8 @@ pub(super) struct Frontier {
     as_of: u32,
     /// Of each its first arm that was taken.
     taken: Vec<u32>,
+    /// By its first probe, whether a decision is one of them.
+    is_open: Vec<bool>,
 }
 
 impl Frontier {
@@ -23,17 +25,25 @@ impl Frontier {
             return;
         }
         self.as_of = seen.edges();
-        let mut is_open = vec![false; decisions.len()];
+        let mut is_missing = vec![false; decisions.len()];
         let probes = || (0..).zip(decisions.iter().map(|&first| first as usize));
         for (_, first) in probes().filter(|&(probe, _)| !seen.has(probe)) {
-            is_open[first] = true;
+            is_missing[first] = true;
         }
         self.taken.clear();
+        self.is_open.clear();
+        self.is_open.resize(decisions.len(), false);
         for (probe, first) in probes().filter(|&(probe, _)| seen.has(probe)) {
-            if std::mem::take(&mut is_open[first]) {
+            if std::mem::take(&mut is_missing[first]) {
                 self.taken.push(probe);
+                self.is_open[first] = true;
             }
         }
+    }
+
+    /// Whether a decision, given by its first probe, is one of them.
+    pub(super) fn has(&self, decision: u32) -> bool {
+        self.is_open.get(decision as usize) == Some(&true)
     }
 
     /// The first arm taken of a uniform one, if there is any.
