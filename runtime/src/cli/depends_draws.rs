@@ -82,9 +82,9 @@ pub(super) fn some_draws(range: &Range<u32>, choices: &ChoiceSequence) -> String
         return format!("draw {first}");
     };
     match node.draw.domain {
-        Domain::Bool { .. } => format!("draw {first}, {}", node.value != 0),
-        Domain::Int { .. } => format!("draw {first}, {}", node.value.cast_signed()),
-        Domain::Float { .. } => format!("draw {first}, {:?}", f64::from_bits(node.value)),
-        Domain::Bytes { .. } => format!("draw {first}, {}", plural(node.value, "byte")),
+        Domain::Bool { .. } => format!("draw {first} = {}", node.value != 0),
+        Domain::Int { .. } => format!("draw {first} = {}", node.value.cast_signed()),
+        Domain::Float { .. } => format!("draw {first} = {:?}", f64::from_bits(node.value)),
+        Domain::Bytes { .. } => format!("draw {first} = {}", plural(node.value, "byte")),
     }
 }
