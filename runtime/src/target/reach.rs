@@ -309,7 +309,69 @@ fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use sandglass_engine::choice::Source;
+    use sandglass_engine::{Rng, Variant};
+    use sandglass_instrument::accept::AcceptLimits;
+    use sandglass_sandbox::{Options, on_guest_thread};
+
+    use super::super::{MEMORY_BYTES_MAX, Module, Reset, Worker};
     use super::*;
+    use crate::campaign::workers::Runner;
+
+    /// Two digits with a letter between them, which a branch on the second draw chooses; then more digits. The target has a
+    /// branch on a comparison, one on a number, and a switch; and one on what nobody drew.
+    const DRAWN: &str = r#"(module
+      (import "sandglass" "draw_int" (func $int (param i32 i32 i64 i64) (result i64)))
+      (import "sandglass" "emit" (func $emit (param i32 i32)))
+      (memory (export "memory") 17)
+      (func $draw (result i32)
+        (i32.wrap_i64 (call $int (i32.const 1) (i32.const 1) (i64.const 0) (i64.const 9))))
+      (func (export "sandglass_generate")
+        (i32.store8 (i32.const 0) (call $draw))
+        (if (i32.lt_u (call $draw) (i32.const 5))
+          (then (i32.store8 (i32.const 1) (i32.const 65)))
+          (else (i32.store8 (i32.const 1) (i32.const 66))))
+        (i32.store8 (i32.const 2) (call $draw))
+        (i32.store8 (i32.const 3) (call $draw))
+        (call $emit (i32.const 0) (i32.const 5)))
+      (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param i32) (result i32)
+        (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 50)) (then nop))
+        (if (i32.eq (i32.load8_u offset=1 (local.get $at)) (i32.const 67)) (then nop))
+        (if (i32.sub (i32.load8_u offset=2 (local.get $at)) (i32.const 80)) (then nop))
+        (block (block (block (br_table 0 1 2 (i32.load8_u offset=3 (local.get $at))))))
+        (if (i32.eq (i32.load8_u offset=4 (local.get $at)) (i32.const 1)) (then nop))
+        (i32.const 0)))"#;
+
+    #[test]
+    fn decisions_are_reached_by_the_draws_of_their_bytes_and_of_those_near() {
+        let wasm = wat::parse_str(DRAWN).expect("it is well-formed");
+        let limits = AcceptLimits::standard(MEMORY_BYTES_MAX);
+        let module = Module::check("drawn.wasm", wasm, &limits).expect("it is accepted");
+        on_guest_thread(|| {
+            let target = Target::new(module.clone(), Options::default(), Reset::Hot);
+            let target = target.and_then(|target| target.with_generator(Some(module)));
+            let target = Arc::new(target.expect("it has both"));
+            let mut worker = Worker::new(&target, &Limits::STANDARD, 0).expect("it starts");
+            let probes = worker.probes();
+            let mut interest = Interest::new(probes, 0);
+            let mut trial = |interest: &Interest| {
+                let drawing = Drawing::new(Source::Fresh(Rng::new(1)), 1_000);
+                let run = worker.run_drawing(1, Variant::Dependence, drawing, interest, false);
+                *run.expect("it runs").detail.expect("it is asked for")
+            };
+            let detail = trial(&interest);
+            let draws: Vec<_> = (detail.reached.iter())
+                .map(|reached| reached.draws.clone())
+                .collect();
+            assert_eq!(draws, [[0..1], [1..2], [2..3], [3..4]]);
+            assert_eq!(detail.target_input().len(), 5);
+            assert_eq!(detail.choices.expect("it drew").nodes.len(), 4);
+            // Of what has no arm left nobody is told.
+            let all: Vec<(u32, u32)> = (0..probes).map(|probe| (probe, 1)).collect();
+            interest.all.absorb(&all);
+            assert_eq!(trial(&interest).reached, []);
+        });
+    }
 
     #[test]
     fn draws_between_those_of_bytes_are_near_what_lies_between() {
