@@ -31,6 +31,13 @@ const SETS_MAX: usize = 8;
 const RANGES_MAX: usize = 16;
 const REACHED_MAX: usize = 1 << 12;
 
+/// Draws that are near a byte, at most: the first.
+const NEAR_MAX: usize = 64;
+
+/// Origins that are looked at in a run: some hundredths of a second. Sets of bytes that are looked up after that may depend on
+/// every draw.
+const LOOKS_MAX: usize = 1 << 24;
+
 /// What a run in a campaign may record.
 const IN_CAMPAIGNS: DependenceLimits = DependenceLimits {
     site_events: 64,
@@ -127,22 +134,26 @@ impl Reach {
             },
             ..made.outcome
         });
-        let run = failed.map_or_else(
-            || {
+        let run = match failed {
+            Some(outcome) => Err(outcome),
+            None => {
                 let mut run = self.target.depend(&input, limits);
-                let mut known = HashMap::new();
+                let all = 0..choices.nodes.len() as u32;
+                let (mut known, mut looks) = (HashMap::new(), LOOKS_MAX);
                 let mut draws_of = |bytes: &Ranges| -> Ranges {
-                    let found = known.entry(bytes.clone());
-                    found.or_insert_with(|| draws_of(bytes, &origins)).clone()
+                    let found = known.entry(bytes.clone()).or_insert_with(|| {
+                        let found = draws_of(bytes, &origins, &mut looks);
+                        found.unwrap_or_else(|| Ranges::from([all.clone()]))
+                    });
+                    found.clone()
                 };
                 for event in &mut run.events {
                     event.left_bytes = draws_of(&event.left_bytes);
                     event.right_bytes = draws_of(&event.right_bytes);
                 }
                 Ok(run)
-            },
-            Err,
-        );
+            }
+        };
         FollowedDraws {
             run,
             drawn_bytes,
@@ -203,7 +214,8 @@ impl Decisions {
         match site.kind {
             SiteKind::Branch | SiteKind::Switch => self.at.get(&(function, offset)).copied(),
             SiteKind::Compare => {
-                let within = (function, offset)..=(function, offset + COMPARED_WITHIN);
+                let end = offset.saturating_add(COMPARED_WITHIN);
+                let within = (function, offset)..=(function, end);
                 self.at.range(within).next().map(|(_, &first)| first)
             }
             SiteKind::Index | SiteKind::Divide | SiteKind::Size => None,
@@ -261,9 +273,14 @@ fn with_near(
     for range in origins.iter().flat_map(|(_, draws)| draws.iter()) {
         is_in_a_byte[range.start as usize..range.end.min(draws) as usize].fill(true);
     }
+    let unseen: Vec<u32> = (0..draws)
+        .filter(|&draw| !is_in_a_byte[draw as usize])
+        .collect();
     let near = |from: u32, to: u32| -> Vec<Range<u32>> {
-        let unseen = (from..to).filter(|&draw| !is_in_a_byte[draw as usize]);
-        joined(unseen.map(|draw| draw..draw + 1).collect())
+        let first = unseen.partition_point(|&draw| draw < from);
+        let near = unseen[first..].iter().take_while(|&&draw| draw < to);
+        let near = near.take(NEAR_MAX).map(|&draw| draw..draw + 1);
+        joined(near.collect())
     };
     let (mut all, mut at, mut after) = (Vec::new(), 0, 0);
     let end = (bytes..bytes, Ranges::from([draws..draws]));
@@ -282,16 +299,22 @@ fn with_near(
     all
 }
 
-/// The draws that bytes were computed from.
-fn draws_of(bytes: &[Range<u32>], origins: &[(Range<u32>, Ranges)]) -> Ranges {
+/// The draws that bytes were computed from, while `looks` last.
+fn draws_of(
+    bytes: &[Range<u32>],
+    origins: &[(Range<u32>, Ranges)],
+    looks: &mut usize,
+) -> Option<Ranges> {
     let mut found: Vec<Range<u32>> = Vec::new();
     for range in bytes {
         let first = origins.partition_point(|(of, _)| of.end <= range.start);
         let origins = origins[first..].iter();
-        let within = origins.take_while(|(of, _)| of.start < range.end);
-        found.extend(within.flat_map(|(_, draws)| draws.iter().cloned()));
+        for (_, draws) in origins.take_while(|(of, _)| of.start < range.end) {
+            *looks = looks.checked_sub(1 + draws.len())?;
+            found.extend(draws.iter().cloned());
+        }
     }
-    joined(found).into()
+    Some(joined(found).into())
 }
 
 /// Ranges in order, those that touch or overlap as one.
@@ -351,6 +374,12 @@ mod tests {
             let target = Target::new(module.clone(), Options::default(), Reset::Hot);
             let target = target.and_then(|target| target.with_generator(Some(module)));
             let target = Arc::new(target.expect("it has both"));
+            let probes_of = |build| {
+                let program = target.program(build).expect("it is accepted");
+                format!("{:?}", program.probe_map().probes)
+            };
+            // So a decision has the same number in both.
+            assert_eq!(probes_of(Build::Fast), probes_of(Build::Dependence));
             let mut worker = Worker::new(&target, &Limits::STANDARD, 0).expect("it starts");
             let probes = worker.probes();
             let mut interest = Interest::new(probes, 0);
@@ -402,12 +431,17 @@ mod tests {
             origin(2..3, &[0..1, 3..5]),
             origin(7..9, &[1..2]),
         ];
-        let of = |bytes: &[Range<u32>]| draws_of(bytes, &origins).to_vec();
+        let mut looks = 20;
+        let mut of = |bytes: &[Range<u32>]| {
+            let draws = draws_of(bytes, &origins, &mut looks);
+            draws.expect("there are looks left").to_vec()
+        };
         assert_eq!(of(&[]), []);
         assert_eq!(of(&[0..1]), [3..4]);
         assert_eq!(of(&[1..3]), [0..1, 3..5]);
         assert_eq!(of(&[3..7, 9..20]), []);
         assert_eq!(of(&[2..3, 8..9]), [0..2, 3..5]);
         assert_eq!(of(&[0..20]), [0..2, 3..5]);
+        assert_eq!(draws_of(&[0..20], &origins, &mut 6), None);
     }
 }

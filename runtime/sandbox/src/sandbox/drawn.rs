@@ -181,7 +181,10 @@ impl Sandbox {
         for (&label, at) in emitted.iter().zip(0_u32..) {
             let of = sets.of(label);
             match origins.last_mut() {
-                Some((bytes, last)) if bytes.end == at && *last == of => bytes.end = at + 1,
+                // Sets may be long: only what has the same label is known to have the same.
+                Some((bytes, last)) if bytes.end == at && Arc::ptr_eq(last, &of) => {
+                    bytes.end = at + 1;
+                }
                 _ if !of.is_empty() => origins.push((at..at + 1, of)),
                 _ => {}
             }
