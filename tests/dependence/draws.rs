@@ -1,5 +1,10 @@
 //! Draws in the place of input bytes: what each emitted byte, and each decision, was computed from.
 
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "a list of one range is meant"
+)]
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;

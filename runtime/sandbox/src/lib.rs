@@ -50,7 +50,7 @@ pub use limits::{FUEL_LIMIT_MAX, FUEL_LIMIT_MIN, Limits};
 pub use profile::{Profile, ProfileFrame, ProfileNode};
 pub use program::{EntryKind, Options, Program};
 pub use reset::ResetKind;
-pub use sandbox::drawn::{DrawDependences, Drawn, Generated};
+pub use sandbox::drawn::{DrawDependences, Drawn, Generated, Origin};
 pub use sandbox::{Look, Profiled, Replay, Sandbox, on_guest_thread};
 pub use setup::{HEAP_ROOM, INPUT_FILE};
 

@@ -14,7 +14,9 @@ use anyhow::Result;
 use sandglass_engine::{ChoiceSequence, Detail, Drawing, Interest, Outcome, Reached};
 use sandglass_instrument::ProbeMap;
 use sandglass_instrument::labels::{DependenceSite, SiteKind};
-use sandglass_sandbox::{Build, DependenceLimits, Dependences, DrawDependences, Limits, Sandbox};
+use sandglass_sandbox::{
+    Build, DependenceLimits, Dependences, DrawDependences, Limits, Origin, Sandbox,
+};
 
 use super::Target;
 use super::drawn::nobody_draws;
@@ -264,11 +266,7 @@ impl Decisions {
 }
 
 /// The same origins, and of the bytes between them the draws that are near, if there are any.
-fn with_near(
-    origins: &[(Range<u32>, Ranges)],
-    bytes: u32,
-    draws: u32,
-) -> Vec<(Range<u32>, Ranges)> {
+fn with_near(origins: &[Origin], bytes: u32, draws: u32) -> Vec<Origin> {
     let mut is_in_a_byte = vec![false; draws as usize];
     for range in origins.iter().flat_map(|(_, draws)| draws.iter()) {
         is_in_a_byte[range.start as usize..range.end.min(draws) as usize].fill(true);
@@ -283,7 +281,7 @@ fn with_near(
         joined(near.collect())
     };
     let (mut all, mut at, mut after) = (Vec::new(), 0, 0);
-    let end = (bytes..bytes, Ranges::from([draws..draws]));
+    let end = (bytes..bytes, std::iter::once(draws..draws).collect());
     for (of, from) in origins.iter().chain([&end]) {
         if at < of.start {
             let between = near(after, from.first().map_or(after, |first| first.start));
@@ -300,11 +298,7 @@ fn with_near(
 }
 
 /// The draws that bytes were computed from, while `looks` last.
-fn draws_of(
-    bytes: &[Range<u32>],
-    origins: &[(Range<u32>, Ranges)],
-    looks: &mut usize,
-) -> Option<Ranges> {
+fn draws_of(bytes: &[Range<u32>], origins: &[Origin], looks: &mut usize) -> Option<Ranges> {
     let mut found: Vec<Range<u32>> = Vec::new();
     for range in bytes {
         let first = origins.partition_point(|(of, _)| of.end <= range.start);
@@ -331,6 +325,10 @@ fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::single_range_in_vec_init,
+    reason = "a list of one range is meant"
+)]
 mod tests {
     use sandglass_engine::choice::Source;
     use sandglass_engine::{Rng, Variant};

@@ -75,6 +75,10 @@ fn around(tree: &Tree, at: usize) -> Option<Range<usize>> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::single_range_in_vec_init,
+    reason = "a list of one range is meant"
+)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -468,7 +468,7 @@ mod tests {
         assert!(edited.tries(9).is_some() && solved.tries(9).is_some());
         let aimed = ChoicePlan::Aimed {
             tree: Arc::default(),
-            draws: Arc::from([0..1]),
+            draws: std::iter::once(0..1).collect(),
             seed: 3,
             forest,
             known,

@@ -51,6 +51,9 @@ pub struct Drawn {
     pub stderr: Vec<u8>,
 }
 
+/// Bytes, and the draws that each of them depends on.
+pub type Origin = (Range<u32>, Arc<[Range<u32>]>);
+
 /// Which draws a run that draws depends on, where, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawDependences {
@@ -61,7 +64,7 @@ pub struct DrawDependences {
     /// What it emitted.
     pub input: Vec<u8>,
     /// Which bytes of that depend on which draws: ascending, bytes that depend on none left out.
-    pub origins: Vec<(Range<u32>, Arc<[Range<u32>]>)>,
+    pub origins: Vec<Origin>,
     /// What it drew.
     pub choices: ChoiceSequence,
 }
@@ -176,7 +179,7 @@ impl Sandbox {
         let choices = drawing.expect("given above").finish();
         let draws = choices.nodes.len() as u32;
         let failed = failure(outcome.exit, input.is_some());
-        let mut origins: Vec<(Range<u32>, Arc<[Range<u32>]>)> = Vec::new();
+        let mut origins: Vec<Origin> = Vec::new();
         let mut sets = labels.sets(draws);
         for (&label, at) in emitted.iter().zip(0_u32..) {
             let of = sets.of(label);

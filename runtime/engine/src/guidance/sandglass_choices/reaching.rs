@@ -204,7 +204,7 @@ mod tests {
                 Some(Aim::Follow(member)) => {
                     runs.push(at);
                     let decision = 2 * member as u32;
-                    let draws = vec![0..1];
+                    let draws = std::iter::once(0..1).collect();
                     reaching.followed(member, Tree::default(), &[Reached { decision, draws }]);
                 }
                 other => assert!(matches!(other, Some(Aim::Child(..))), "{other:?}"),
