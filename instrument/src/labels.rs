@@ -394,16 +394,21 @@ impl<'a> Sets<'a> {
                 waiting.push(word(at + 4)?);
             }
         }
-        found.sort_unstable_by_key(|range| range.start);
-        let mut joined: Vec<Range<u32>> = Vec::new();
-        for range in found {
-            match joined.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => joined.push(range),
-            }
-        }
-        Some(joined)
+        Some(joined(found))
     }
+}
+
+/// Ranges in order, those that touch or overlap as one.
+pub fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u32>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// What kind of operator a site is.

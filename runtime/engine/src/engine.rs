@@ -471,6 +471,8 @@ impl Engine {
         if let Some(diversity) = &mut self.state.diversity
             && !judged.detail.counts.is_empty()
             && !judged.is_of_text()
+            // That is a member once more, without what its generator covers.
+            && judged.group.variant != Variant::Dependence
         {
             let is_valid = outcome.exit.status() == Status::Valid;
             diversity.record(is_valid, &judged.detail.counts);

@@ -22,7 +22,7 @@ use crate::error::{exit_code, show};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
 use crate::stack;
-use crate::target::{Exact, MEMORY_BYTES_MAX, Module};
+use crate::target::{Exact, MEMORY_BYTES_MAX, Module, Target};
 
 /// What is shown of one operator: the first of those that differ.
 const SHOWN_MAX: usize = 4;
@@ -142,17 +142,25 @@ pub(super) fn run(args: &DependsArgs) -> Result<u8> {
         Some(cells) => depends_cells::text(&mut out, cells),
         None => text(&mut out, Of::Bytes(&input), &found, &sites, &symbols),
     }
-    for warning in warnings(&found) {
+    warn(&mut out, Of::Bytes(&input), &found, &target);
+    Ok(exit_code::FINE)
+}
+
+/// Says what is not as it seems.
+pub(super) fn warn(out: &mut Sink, of: Of<'_>, found: &Dependences, target: &Target) {
+    for warning in warnings(of, found) {
         out.line(&format!("warning: {warning}"));
     }
     if target.options.sanitize_heap {
         out.line("warning: this build does not look for memory errors; sandglass repro does");
     }
-    Ok(exit_code::FINE)
 }
 
-/// What is not as it seems.
-pub(super) fn warnings(found: &Dependences) -> Vec<String> {
+fn warnings(of: Of<'_>, found: &Dependences) -> Vec<String> {
+    let (what, whole, given) = match of {
+        Of::Bytes(_) => ("byte", "the whole input", found.outcome.input_bytes),
+        Of::Draws(choices) => ("draw", "all draws", choices.nodes.len() as u32),
+    };
     let mut warnings = Vec::new();
     if found.dropped > 0 {
         warnings.push(format!(
@@ -164,13 +172,13 @@ pub(super) fn warnings(found: &Dependences) -> Vec<String> {
     }
     if found.saturated > 0 {
         warnings.push(format!(
-            "{} did not fit and became the whole input",
-            plural(u64::from(found.saturated), "set of bytes")
+            "{} of {what}s did not fit and became {whole}",
+            plural(u64::from(found.saturated), "set")
         ));
     }
-    if found.followed_bytes < found.outcome.input_bytes {
+    if found.followed_bytes < given {
         warnings.push(format!(
-            "only the first {} bytes were followed",
+            "only the first {} {what}s were followed",
             number(u64::from(found.followed_bytes))
         ));
     }
@@ -208,9 +216,10 @@ pub(super) fn text(
         let site = &sites[*number as usize];
         let frames = symbols.frames(site.offset);
         let events = &of_site[number];
-        let times = match found.counts[*number as usize] {
-            1 => String::new(),
-            times => format!(", {times} times"),
+        let times = match (of, found.counts[*number as usize]) {
+            // Those of bytes that no draw decides are among them.
+            (Of::Draws(_), _) | (_, 1) => String::new(),
+            (_, times) => format!(", {times} times"),
         };
         out.line(&format!("{}: {}{times}", place(frames.first()), what(site)));
         let mut shown: Vec<&DependenceEvent> = Vec::new();

@@ -10,7 +10,7 @@ use sandglass_sandbox::{DependenceLimits, on_guest_thread};
 
 use super::args::DependsArgs;
 use super::case::{exact_for, no_input, read_case, refuse_sanitize};
-use super::depends::{Of, json, text, warnings};
+use super::depends::{Of, json, text, warn};
 use crate::error::{exit_code, show, with_next};
 use crate::report::Sink;
 use crate::report::plain::{number, plural};
@@ -44,6 +44,8 @@ pub(super) fn run(args: &DependsArgs, module: &Module) -> Result<u8> {
     };
     // What depends on bytes that are in every input of the generator depends on no draw.
     (found.events).retain(|event| !event.left_bytes.is_empty() || !event.right_bytes.is_empty());
+    found.saturated = found.saturated.saturating_add(reached.saturated);
+    found.followed_bytes = reached.followed_draws;
     let symbols = Symbols::new(&module.wasm);
     let (mut out, of) = (Sink::stdout(), Of::Draws(&reached.choices));
     if args.json {
@@ -65,10 +67,7 @@ pub(super) fn run(args: &DependsArgs, module: &Module) -> Result<u8> {
         ));
     }
     text(&mut out, of, &found, &sites, &symbols);
-    found.saturated = found.saturated.saturating_add(reached.saturated);
-    for warning in warnings(&found) {
-        out.line(&format!("warning: {warning}"));
-    }
+    warn(&mut out, of, &found, &target);
     Ok(exit_code::FINE)
 }
 

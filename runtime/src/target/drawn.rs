@@ -174,7 +174,7 @@ impl Worker {
             return self.run_text(trial, variant, text, interest, wants_detail);
         }
         if variant == Variant::Dependence {
-            return self.draw_and_follow(drawing, interest);
+            return self.draw_and_follow(trial, drawing, interest);
         }
         let is_fresh = self.target.reset == Reset::Fresh;
         if is_fresh && self.generator.is_some() {
@@ -217,12 +217,31 @@ impl Worker {
     }
 
     /// Runs a trial that follows draws. It may take all the fuel that others may; nothing limits what the shadow build does beside.
-    fn draw_and_follow(&mut self, drawing: Drawing, interest: &Interest) -> Result<Outcome> {
+    fn draw_and_follow(
+        &mut self,
+        trial: u64,
+        drawing: Drawing,
+        interest: &Interest,
+    ) -> Result<Outcome> {
+        let fresh = || anyhow::Ok(Box::new(Reach::new(&self.target, &self.limits)?));
+        let is_compared = self.paranoid > 0 && trial.is_multiple_of(self.paranoid);
+        let expected = match is_compared {
+            true => Some(fresh()?.trial(drawing.clone(), interest)),
+            false => None,
+        };
         if self.reach.is_none() || self.target.reset == Reset::Fresh {
-            self.reach = Some(Box::new(Reach::new(&self.target, &self.limits)?));
+            self.reach = Some(fresh()?);
         }
         let reach = self.reach.as_mut().expect("made above");
-        Ok(reach.trial(drawing, interest))
+        let outcome = reach.trial(drawing, interest);
+        match expected.is_none_or(|expected| expected == outcome) {
+            true => Ok(outcome),
+            false => Err(OurFault(format!(
+                "{}: execution {trial}, which follows draws, differs from a fresh instance",
+                show(Path::new(&self.target.module.path)),
+            ))
+            .into()),
+        }
     }
 
     /// Runs an input in place of what the generator would make.

@@ -6,14 +6,14 @@
 //! are *near* that are in no byte themselves and were made between those of the bytes around: generators mostly write
 //! in the order in which they draw.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::Result;
-use sandglass_engine::{ChoiceSequence, Detail, Drawing, Interest, Outcome, Reached};
+use sandglass_engine::{ChoiceSequence, Detail, Drawing, Interest, Making, Outcome, Reached};
 use sandglass_instrument::ProbeMap;
-use sandglass_instrument::labels::{DependenceSite, SiteKind};
+use sandglass_instrument::labels::{DependenceSite, SiteKind, joined};
 use sandglass_sandbox::{
     Build, DependenceLimits, Dependences, DrawDependences, Limits, Origin, Sandbox,
 };
@@ -31,7 +31,7 @@ const COMPARED_WITHIN: u32 = 8;
 /// What a campaign is told of one decision, of the draws of one of these, and of all.
 const SETS_MAX: usize = 8;
 const RANGES_MAX: usize = 16;
-const REACHED_MAX: usize = 1 << 12;
+const REACHED_MAX: usize = 1 << 9;
 
 /// Draws that are near a byte, at most: the first.
 const NEAR_MAX: usize = 64;
@@ -65,8 +65,12 @@ pub struct FollowedDraws {
     pub drawn_bytes: usize,
     /// What was drawn.
     pub choices: ChoiceSequence,
-    /// Sets of draws that did not fit in the generator's run.
+    /// What the generator took.
+    pub making: Making,
+    /// Sets that did not fit in the generator's run, or took too long to be told, and became all draws.
     pub saturated: u32,
+    /// Draws that were followed, from the first on.
+    pub followed_draws: u32,
 }
 
 impl Reach {
@@ -100,10 +104,12 @@ impl Reach {
         let Some(generator) = &mut self.generator else {
             let drawn = self.target.depend_drawn(drawing, limits);
             return FollowedDraws {
+                followed_draws: drawn.run.followed_bytes,
                 run: Ok(drawn.run),
                 drawn_bytes: 0,
                 input: drawn.input,
                 choices: drawn.choices,
+                making: Making::default(),
                 saturated: 0,
             };
         };
@@ -124,10 +130,15 @@ impl Reach {
             let (bytes, draws) = (input.len() as u32, choices.nodes.len() as u32);
             origins = with_near(&origins, bytes, draws);
         }
-        let saturated = made.saturated;
+        let (mut saturated, followed_draws) = (made.saturated, made.followed_bytes);
+        let making = Making {
+            fuel: made.outcome.fuel,
+            draws: choices.nodes.len() as u64,
+        };
         let failed = failed.map(|exit| Outcome {
             exit,
             detail: None,
+            stage: 0,
             // What a generator costs is no cost of the target, unless it is the finding.
             fuel: if exit.is_finding() {
                 made.outcome.fuel
@@ -141,13 +152,18 @@ impl Reach {
             None => {
                 let mut run = self.target.depend(&input, limits);
                 let all = 0..choices.nodes.len() as u32;
-                let (mut known, mut looks) = (HashMap::new(), LOOKS_MAX);
+                // By which set it is, as there is one of each label: sets may be long, and have many events. Each is kept, so
+                // that no other one takes its place.
+                let mut known: HashMap<*const Range<u32>, (Ranges, Ranges)> = HashMap::new();
+                let mut looks = LOOKS_MAX;
                 let mut draws_of = |bytes: &Ranges| -> Ranges {
-                    let found = known.entry(bytes.clone()).or_insert_with(|| {
+                    let (_, draws) = known.entry(bytes.as_ptr()).or_insert_with(|| {
                         let found = draws_of(bytes, &origins, &mut looks);
-                        found.unwrap_or_else(|| Ranges::from([all.clone()]))
+                        saturated = saturated.saturating_add(found.is_none().into());
+                        let draws = found.unwrap_or_else(|| Ranges::from([all.clone()]));
+                        (bytes.clone(), draws)
                     });
-                    found.clone()
+                    draws.clone()
                 };
                 for event in &mut run.events {
                     event.left_bytes = draws_of(&event.left_bytes);
@@ -161,7 +177,9 @@ impl Reach {
             drawn_bytes,
             input,
             choices,
+            making,
             saturated,
+            followed_draws,
         }
     }
 
@@ -184,6 +202,7 @@ impl Reach {
         outcome.detail = Some(Box::new(Detail {
             input: followed.input,
             choices: Some(Box::new(followed.choices)),
+            making: followed.making,
             reached,
             ..detail
         }));
@@ -243,16 +262,15 @@ impl Decisions {
             let Some(decision) = decision.filter(|_| room > 0) else {
                 continue;
             };
-            let sides = [&event.left_bytes, &event.right_bytes];
-            let mut draws = joined(
-                sides
-                    .into_iter()
-                    .flat_map(|draws| draws.iter().cloned())
-                    .collect(),
-            );
-            draws.truncate(RANGES_MAX);
             let sets = found.entry(decision).or_default();
-            if !draws.is_empty() && sets.len() < SETS_MAX && !sets.contains(&draws) {
+            if sets.len() == SETS_MAX {
+                continue;
+            }
+            let some = |draws: &Ranges| draws[..draws.len().min(RANGES_MAX)].to_vec();
+            let sides = [&event.left_bytes, &event.right_bytes].map(some);
+            let mut draws = joined(sides.concat());
+            draws.truncate(RANGES_MAX);
+            if !draws.is_empty() && !sets.contains(&draws) {
                 sets.push(draws);
                 room -= 1;
             }
@@ -267,13 +285,20 @@ impl Decisions {
 
 /// The same origins, and of the bytes between them the draws that are near, if there are any.
 fn with_near(origins: &[Origin], bytes: u32, draws: u32) -> Vec<Origin> {
-    let mut is_in_a_byte = vec![false; draws as usize];
-    for range in origins.iter().flat_map(|(_, draws)| draws.iter()) {
-        is_in_a_byte[range.start as usize..range.end.min(draws) as usize].fill(true);
+    // How many sets have a draw, each set once: where they begin and end, added up.
+    let (mut known, mut steps) = (HashSet::new(), vec![0_i64; draws as usize + 1]);
+    for (_, set) in origins.iter().filter(|(_, set)| known.insert(set.as_ptr())) {
+        for range in set.iter() {
+            steps[range.start.min(draws) as usize] += 1;
+            steps[range.end.min(draws) as usize] -= 1;
+        }
     }
-    let unseen: Vec<u32> = (0..draws)
-        .filter(|&draw| !is_in_a_byte[draw as usize])
-        .collect();
+    let mut sets = 0;
+    let is_in_none = |&draw: &u32| {
+        sets += steps[draw as usize];
+        sets == 0
+    };
+    let unseen: Vec<u32> = (0..draws).filter(is_in_none).collect();
     let near = |from: u32, to: u32| -> Vec<Range<u32>> {
         let first = unseen.partition_point(|&draw| draw < from);
         let near = unseen[first..].iter().take_while(|&&draw| draw < to);
@@ -309,19 +334,6 @@ fn draws_of(bytes: &[Range<u32>], origins: &[Origin], looks: &mut usize) -> Opti
         }
     }
     Some(joined(found).into())
-}
-
-/// Ranges in order, those that touch or overlap as one.
-fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u32>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]

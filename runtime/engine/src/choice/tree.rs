@@ -126,6 +126,11 @@ impl Tree {
         }
     }
 
+    /// How long it is: choices, and where spans begin and end.
+    pub(crate) fn tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Puts tokens of a tree, whole spans or what is in one, in the place of some of this one's.
     pub(super) fn replace(&mut self, range: Range<usize>, from: &Tree, tokens: Range<usize>) {
         let mut new = from.tokens[tokens].to_vec();

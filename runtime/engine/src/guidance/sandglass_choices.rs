@@ -205,8 +205,8 @@ enum Flight {
     Seed,
     /// A child by the way of this index.
     Child(usize),
-    /// Draws of this member are followed.
-    Follow(u64),
+    /// A member's draws are followed.
+    Follow,
     /// Comparisons are recorded.
     Record,
     /// What showed something new there is run as others are.
@@ -341,7 +341,7 @@ impl Choices {
         let way = match flight {
             Flight::Seed => return,
             Flight::Child(way) => way,
-            Flight::Follow(_) => self.reaching_way(),
+            Flight::Follow => self.reaching_way(),
             Flight::Record | Flight::Again | Flight::Solve(_) => self.ways.len() - 1,
         };
         let price = match flight {
@@ -352,7 +352,7 @@ impl Choices {
                 self.record_price = (RECORD_PRICE + looking).min(RECORD_PRICE_MAX);
                 self.record_price.into()
             }
-            Flight::Follow(_) => FOLLOW_PRICE.into(),
+            Flight::Follow => FOLLOW_PRICE.into(),
             _ => 1,
         };
         self.portfolio.learn(way, found, price);
@@ -366,14 +366,10 @@ impl Choices {
         way.expect("draws are followed")
     }
 
-    /// What a run that followed draws leads to: of one that has none, or did not end as a member's does, nothing.
-    fn followed(&mut self, member: u64, judged: &Judged<'_>) {
-        let reaching = self.reaching.as_mut().expect("draws are followed");
-        match judged.detail.choices.as_deref() {
-            Some(choices) if choices.text().is_none() => {
-                reaching.followed(member, Tree::from(choices), &judged.detail.reached);
-            }
-            _ => reaching.lost(member),
+    /// What a run that followed draws leads to.
+    fn followed(&mut self, judged: &Judged<'_>) {
+        if let (Some(reaching), Some(choices)) = (&mut self.reaching, &judged.detail.choices) {
+            reaching.followed(Tree::from(&**choices), &judged.detail.reached);
         }
     }
 
@@ -406,7 +402,7 @@ impl Choices {
     fn fly(&mut self, flight: Flight, plan: ChoicePlan, groups: &mut Vec<Group>) {
         let variant = match flight {
             Flight::Record => Variant::Compares,
-            Flight::Follow(_) => Variant::Dependence,
+            Flight::Follow => Variant::Dependence,
             _ => Variant::Fast,
         };
         groups.push(Group {
@@ -482,15 +478,17 @@ impl Choices {
         rng: &mut Rng,
         groups: &mut Vec<Group>,
     ) {
-        let reaching = self.reaching.as_mut().expect("it is a way");
         let frontier = (&self.frontier, &view.targets.decisions[..]);
-        match reaching.next(frontier, &self.shortest, &self.forest, rng) {
+        let reaching = self.reaching.as_mut();
+        let next = reaching
+            .and_then(|reaching| reaching.next(frontier, &self.shortest, &self.forest, rng));
+        match next {
             None => self.plan_child(Flight::Child(way), way, rng, groups),
             Some(Aim::Follow(member)) => {
                 let tree = self.forest.get(member).expect("it was there").clone();
                 let seed = rng.word();
                 let plan = ChoicePlan::Same { tree, seed };
-                self.fly(Flight::Follow(member), plan, groups);
+                self.fly(Flight::Follow, plan, groups);
             }
             Some(Aim::Child(tree, draws)) => {
                 let plan = ChoicePlan::Aimed {
@@ -631,11 +629,6 @@ impl Guidance for Choices {
 
     fn found(&mut self, _: &View<'_>, judged: &Judged<'_>) -> Judgement {
         if !judged.group.is_of_texts() {
-            if let Flight::Follow(member) = self.flight(judged)
-                && let Some(reaching) = &mut self.reaching
-            {
-                reaching.lost(member);
-            }
             self.learn(judged, false);
         }
         Judgement::Discard
@@ -662,8 +655,8 @@ impl Guidance for Choices {
             self.learn(judged, false);
             return Judgement::Discard;
         }
-        if let Flight::Follow(member) = self.flight(judged) {
-            self.followed(member, judged);
+        if self.flight(judged) == Flight::Follow {
+            self.followed(judged);
             self.learn(judged, false);
             return Judgement::Discard;
         }

@@ -5,7 +5,7 @@
 //! decisions which draws reach them, and is dear, so that many children come after each. Of two decisions the one
 //! that was aimed at less often is taken: those which cannot come out otherwise are not to take all.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,10 +18,11 @@ use crate::guidance::shortest::Shortest;
 use crate::rng::Rng;
 use crate::trial::Reached;
 
-/// Members whose draws are known; they hold a tree each. The oldest go first.
+/// Members whose draws can be aimed at, and tokens of their trees, which checkpoints have. The oldest go first.
 const FOLLOWED_MAX: usize = 128;
+const TOKENS_MAX: usize = 1 << 18;
 
-/// Children between two such runs, if there are as many to be made.
+/// Trials between two such runs.
 const CHILDREN: u32 = 64;
 
 /// What is looked at for something to be done.
@@ -39,7 +40,6 @@ pub(super) enum Aim {
 /// What is known of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Followed {
-    member: u64,
     tree: Arc<Tree>,
     /// Ascending by decision.
     reached: Vec<Reached>,
@@ -49,10 +49,10 @@ struct Followed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Reaching {
     followed: VecDeque<Followed>,
-    /// Members that are being followed.
-    asked: Vec<u64>,
-    /// Children since the last such run.
-    children: u32,
+    /// Members of the forest that were followed, or are being followed: each is once, whatever came of it.
+    asked: BTreeSet<u64>,
+    /// Trials before the next such run.
+    wait: u32,
     /// How often each decision was aimed at.
     aimed: BTreeMap<u32, u32>,
 }
@@ -66,32 +66,35 @@ impl Reaching {
         forest: &Forest,
         rng: &mut Rng,
     ) -> Option<Aim> {
-        if self.children < CHILDREN
-            && let Some(child) = self.child(frontier, rng)
-        {
-            self.children += 1;
-            return Some(child);
+        if self.wait > 0 {
+            self.wait -= 1;
+            return self.child(frontier, rng);
         }
         for _ in 0..LOOKS {
             let (a, b) = (frontier.any(rng)?, frontier.any(rng)?);
             let aimed = |taken: u32| self.aimed_at(decisions[taken as usize]);
             let taken = if aimed(b) < aimed(a) { b } else { a };
             let holder = shortest.holder(2 * taken as usize);
-            let is_known = |member| {
-                let mut followed = self.followed.iter();
-                followed.any(|of| of.member == member) || self.asked.contains(&member)
-            };
-            let Some(member) = holder.filter(|&member| !is_known(member)) else {
-                continue;
-            };
             // What only a text has reached is nobody's.
-            if forest.get(member).is_some() {
-                self.children = 0;
-                self.asked.push(member);
+            let holder = holder.filter(|&member| forest.get(member).is_some());
+            let new = holder.filter(|member| !self.asked.contains(member));
+            if let Some(member) = new {
+                self.clean(frontier, forest);
+                self.asked.insert(member);
+                self.wait = CHILDREN;
                 return Some(Aim::Follow(member));
             }
         }
         self.child(frontier, rng)
+    }
+
+    /// Forgets what is of no use any more: decisions that came out otherwise, and members that left the forest.
+    fn clean(&mut self, frontier: &Frontier, forest: &Forest) {
+        for of in &mut self.followed {
+            (of.reached).retain(|reached| frontier.has(reached.decision));
+        }
+        self.followed.retain(|of| !of.reached.is_empty());
+        self.asked.retain(|member| forest.get(*member).is_some());
     }
 
     /// A child that differs in draws which reach a decision at the frontier.
@@ -118,22 +121,19 @@ impl Reaching {
         self.aimed.get(&decision).copied().unwrap_or(0)
     }
 
-    /// What a run of a member reached.
-    pub(super) fn followed(&mut self, member: u64, tree: Tree, reached: &[Reached]) {
-        self.asked.retain(|asked| *asked != member);
-        if self.followed.len() == FOLLOWED_MAX {
-            self.followed.pop_front();
+    /// What a run of a member reached, if anything.
+    pub(super) fn followed(&mut self, tree: Tree, reached: &[Reached]) {
+        if reached.is_empty() || tree.tokens() > TOKENS_MAX {
+            return;
         }
         self.followed.push_back(Followed {
-            member,
             tree: Arc::new(tree),
             reached: reached.to_vec(),
         });
-    }
-
-    /// A run of a member ended otherwise.
-    pub(super) fn lost(&mut self, member: u64) {
-        self.followed(member, Tree::default(), &[]);
+        let tokens = |of: &VecDeque<Followed>| of.iter().map(|of| of.tree.tokens()).sum::<usize>();
+        while self.followed.len() > FOLLOWED_MAX || tokens(&self.followed) > TOKENS_MAX {
+            self.followed.pop_front();
+        }
     }
 }
 
@@ -160,19 +160,23 @@ mod tests {
         let mut next = |reaching: &mut Reaching| {
             reaching.next((&frontier, &decisions), &shortest, &forest, &mut rng)
         };
-        let mut asked = [next(&mut reaching), next(&mut reaching)];
+        let mut ask = |reaching: &mut Reaching| {
+            reaching.wait = 0;
+            next(reaching)
+        };
+        let mut asked = [ask(&mut reaching), ask(&mut reaching)];
         asked.sort_by_key(|aim| matches!(aim, Some(Aim::Follow(8))));
         assert_eq!(asked, [Some(Aim::Follow(7)), Some(Aim::Follow(8))]);
-        assert_eq!(next(&mut reaching), None, "they are being followed");
         let reached = |decision, draws: Range<u32>| Reached {
             decision,
             draws: vec![draws],
         };
-        reaching.lost(8);
+        reaching.followed(tree.clone(), &[]);
+        assert_eq!(ask(&mut reaching), None, "both were followed");
         let all = [reached(0, 0..1), reached(2, 1..3), reached(4, 2..3)];
-        reaching.followed(7, tree.clone(), &all);
+        reaching.followed(tree.clone(), &all);
         for _ in 0..100 {
-            match next(&mut reaching) {
+            match ask(&mut reaching) {
                 // The last one is not at the frontier.
                 Some(Aim::Child(of, draws)) => assert!(*of == tree && draws[0] != (2..3)),
                 None => {}
@@ -186,8 +190,8 @@ mod tests {
         );
     }
 
-    #[test]
-    fn many_children_come_after_each_run() {
+    /// When members are followed, where draws reach something, or nothing.
+    fn runs(reaches: bool) -> Vec<u32> {
         let decisions: Vec<u32> = (0..400).map(|probe| probe / 2 * 2).collect();
         let (mut seen, mut frontier) = (Seen::new(400), Frontier::default());
         let (mut shortest, mut forest) = (Shortest::default(), Forest::default());
@@ -198,26 +202,67 @@ mod tests {
         }
         frontier.look(&decisions, &seen);
         let (mut reaching, mut rng) = (Reaching::default(), Rng::new(1));
-        let mut runs = Vec::new();
-        for at in 0..10 * CHILDREN {
+        let (mut runs, mut members) = (Vec::new(), BTreeSet::new());
+        for at in 0..300 * CHILDREN {
             match reaching.next((&frontier, &decisions), &shortest, &forest, &mut rng) {
                 Some(Aim::Follow(member)) => {
                     runs.push(at);
+                    assert!(members.insert(member), "{member} was followed before");
                     let decision = 2 * member as u32;
                     let draws = std::iter::once(0..1).collect();
-                    reaching.followed(member, Tree::default(), &[Reached { decision, draws }]);
+                    let reached = reaches.then_some(Reached { decision, draws });
+                    reaching.followed(Tree::default(), reached.as_slice());
                 }
-                other => assert!(matches!(other, Some(Aim::Child(..))), "{other:?}"),
+                Some(Aim::Child(..)) => assert!(reaches),
+                None => assert!(!reaches),
             }
         }
-        assert!(
-            runs.windows(2)
-                .all(|runs| runs[1] - runs[0] == CHILDREN + 1)
-        );
-        (200..200 + FOLLOWED_MAX as u64).for_each(|member| reaching.lost(member));
-        assert!(
-            reaching.followed.iter().all(|of| of.member >= 200),
-            "the oldest go"
-        );
+        assert!(reaching.followed.len() <= FOLLOWED_MAX);
+        runs
+    }
+
+    #[test]
+    fn each_member_is_followed_once_and_many_trials_come_between() {
+        for reaches in [true, false] {
+            let runs = runs(reaches);
+            assert!((190..=200).contains(&runs.len()), "{}", runs.len());
+            assert!(runs.windows(2).all(|runs| runs[1] - runs[0] > CHILDREN));
+        }
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_forgotten() {
+        let (mut frontier, mut seen) = (Frontier::default(), Seen::new(4));
+        seen.absorb(&[(0, 1), (2, 1)]);
+        frontier.look(&[0, 0, 2, 2], &seen);
+        let mut reaching = Reaching::default();
+        let reached = |decision| Reached {
+            decision,
+            draws: std::iter::once(0..1).collect(),
+        };
+        for decision in [0, 2] {
+            reaching.followed(Tree::default(), &[reached(decision)]);
+        }
+        reaching.asked.insert(7);
+        seen.absorb(&[(1, 1)]);
+        frontier.look(&[0, 0, 2, 2], &seen);
+        reaching.clean(&frontier, &Forest::default());
+        assert_eq!(reaching.followed[0].reached, [reached(2)]);
+        assert_eq!((reaching.followed.len(), reaching.asked.len()), (1, 0));
+    }
+
+    #[test]
+    fn trees_take_so_much_and_no_more() {
+        let tree = Tree::from(&ChoiceSequence::of_bytes(&vec![1; TOKENS_MAX / 3], &[]));
+        let mut reaching = Reaching::default();
+        let reached = [Reached {
+            decision: 0,
+            draws: Vec::new(),
+        }];
+        (0..5).for_each(|_| reaching.followed(tree.clone(), &reached));
+        assert_eq!(reaching.followed.len(), 3);
+        let long = Tree::from(&ChoiceSequence::of_bytes(&vec![1; TOKENS_MAX + 1], &[]));
+        reaching.followed(long, &reached);
+        assert_eq!(reaching.followed.len(), 3);
     }
 }
