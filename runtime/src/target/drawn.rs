@@ -236,11 +236,7 @@ impl Worker {
         let outcome = reach.trial(drawing, interest);
         match expected.is_none_or(|expected| expected == outcome) {
             true => Ok(outcome),
-            false => Err(OurFault(format!(
-                "{}: execution {trial}, which follows draws, differs from a fresh instance",
-                show(Path::new(&self.target.module.path)),
-            ))
-            .into()),
+            false => Err(differs(&self.target, trial)),
         }
     }
 
@@ -273,12 +269,17 @@ impl Worker {
         if verdict(&again) == verdict(made) && again.choices.same_choices(&made.choices) {
             return Ok(());
         }
-        Err(OurFault(format!(
-            "{}: execution {trial} differs from a fresh instance, given the same choices",
-            show(Path::new(&target.module.path)),
-        ))
-        .into())
+        Err(differs(&target, trial))
     }
+}
+
+/// A run that a fresh instance does not repeat.
+fn differs(target: &Target, trial: u64) -> anyhow::Error {
+    OurFault(format!(
+        "{}: execution {trial} differs from a fresh instance, given the same choices",
+        show(Path::new(&target.module.path)),
+    ))
+    .into()
 }
 
 /// The outcome of a trial whose target did not run.
